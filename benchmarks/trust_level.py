@@ -15,7 +15,7 @@ from scipy.stats import norm
 
 from metaeval.experiments.trust.findings import DeclaredTest
 from metaeval.experiments.trust.verdicts import (
-    Measured,
+    Evidence,
     Rules,
     hardest_control,
     read_uses,
@@ -33,7 +33,7 @@ Rng = np.random.Generator
 NAMES = ["metric", *(f"control {k}" for k in range(CONTROLS))]
 
 
-def world(rng: Rng, k: int, n: int, mean: float, spread: float) -> list[Measured]:
+def world(rng: Rng, k: int, n: int, mean: float, spread: float) -> list[Evidence]:
     """The k tests of a use, of a metric with this mean of true skills."""
     deviation = rng.normal(0, spread, k)
     skills = np.clip(mean + deviation - deviation.mean(), -1.2, 1)
@@ -52,7 +52,7 @@ def world(rng: Rng, k: int, n: int, mean: float, spread: float) -> list[Measured
             )
         }
         declared = DeclaredTest("", str(number), "", "", "", "images")
-        tests.append(Measured(declared, rows, {}, tuple(NAMES[1:])))
+        tests.append(Evidence(declared, rows, {}, tuple(NAMES[1:])))
     return tests
 
 

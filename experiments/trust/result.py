@@ -13,8 +13,8 @@ from metaeval.experiments.trust.findings import DeclaredTest, evidence_of
 from metaeval.experiments.trust.verdicts import (
     Cell,
     Cells,
+    Evidence,
     Finding,
-    Measured as MeasuredTest,
     Use,
     UseCells,
     Uses,
@@ -242,9 +242,7 @@ def _metrics_of(use: Use, columns: Mapping[str, MetricResult], uses: Uses) -> li
     ]
 
 
-def _tests(
-    use: Use, given: Sequence[tuple[ItemRun, DeclaredTest]], uses: Uses
-) -> list[MeasuredTest]:
+def _tests(use: Use, given: Sequence[tuple[ItemRun, DeclaredTest]], uses: Uses) -> list[Evidence]:
     """All tests of a use, each with its numbers and whether it counts."""
     blind = [family for family in uses.blind if family not in use.judges]
     not_blind = {*uses.baselines, *use.judges}
@@ -253,7 +251,7 @@ def _tests(
         if not use.asks(test.source, test.part):
             continue
         rows = {(r.column, r.items_of): r for r in run.resampled if r.measure == test.key}
-        made = MeasuredTest(
+        made = Evidence(
             test,
             rows,
             {m.name: m.family for m in run.metrics},

@@ -173,7 +173,7 @@ def _own(name: str) -> Path:
     return installation.conf() / "trust" / f"{name}.yaml"
 
 
-class Measured(NamedTuple):
+class Evidence(NamedTuple):
     """A test and the numbers of its run.
 
     Attributes
@@ -235,12 +235,12 @@ def _certain(value: float) -> Resampled:
     return Resampled("", "", "", value, 0, 0, np.array([value]))
 
 
-def admitted(made: Measured, rules: Rules, blind: Iterable[str]) -> Measured:
+def admitted(made: Evidence, rules: Rules, blind: Iterable[str]) -> Evidence:
     """The test with the reason why it does not count, if there is one. No metric is looked at."""
     return made._replace(why_not=made.why_not or _why_not(made, rules, blind))
 
 
-def _why_not(made: Measured, rules: Rules, blind: Iterable[str]) -> str | None:
+def _why_not(made: Evidence, rules: Rules, blind: Iterable[str]) -> str | None:
     if made.of_systems:
         n = max((e.n or 0 for e in made.estimates.values()), default=0)
         few = FEW.format(n=n, unit="systems", least=rules.least_systems)
@@ -324,18 +324,18 @@ class UseCells(NamedTuple):
     """The cells of a use, and the tests between the metrics that have the same tests."""
 
     cells: Mapping[str, Cell]
-    tests: tuple[Measured, ...]
+    tests: tuple[Evidence, ...]
     comparisons: Comparisons
     others: tuple[Comparison, ...] = ()
 
     @property
-    def counted(self) -> list[Measured]:
+    def counted(self) -> list[Evidence]:
         """The tests that count."""
         return [made for made in self.tests if made.why_not is None]
 
 
 def judged(
-    tests: Sequence[Measured], metrics: Sequence[str], rules: Rules, unranked: Iterable[str] = ()
+    tests: Sequence[Evidence], metrics: Sequence[str], rules: Rules, unranked: Iterable[str] = ()
 ) -> UseCells:
     """All cells of a use from its tests, after `admitted`; `unranked` are baselines."""
     cells = {name: cell(tests, name, rules) for name in metrics}
@@ -358,7 +358,7 @@ def judged(
     return made._replace(others=tuple(_others(made, counted, main, baselines, rules)))
 
 
-def cell(tests: Sequence[Measured], metric: str, rules: Rules) -> Cell:
+def cell(tests: Sequence[Evidence], metric: str, rules: Rules) -> Cell:
     """The cell of a metric."""
     having = [made for made in tests if _has(made, metric)]
     findings = tuple(_finding(made, metric, rules) for made in having)
@@ -375,13 +375,13 @@ def cell(tests: Sequence[Measured], metric: str, rules: Rules) -> Cell:
     return Cell(word(skill, rules), skill, control, findings, whole=whole)
 
 
-def _has(made: Measured, metric: str) -> bool:
+def _has(made: Evidence, metric: str) -> bool:
     known = made.estimates.get(metric) if made.of_systems else made.rows.get((metric, ""))
     return known is not None and known.value is not None and known.value == known.value
 
 
 def _of_systems(
-    tests: Sequence[Measured], metric: str, rules: Rules, findings: tuple[Finding, ...]
+    tests: Sequence[Evidence], metric: str, rules: Rules, findings: tuple[Finding, ...]
 ) -> Cell:
     """Correlations over the same systems: their errors are one error, so ends are averaged."""
     known = [made.estimates[metric] for made in tests]
@@ -392,7 +392,7 @@ def _of_systems(
     return Cell(word(skill, rules) if counts else "cannot tell", skill, "chance", findings)
 
 
-def _finding(made: Measured, metric: str, rules: Rules) -> Finding:
+def _finding(made: Evidence, metric: str, rules: Rules) -> Finding:
     """One metric on one test, whether or not it counts."""
     why = made.metric_why_not.get(metric) or made.why_not
     if made.of_systems:
@@ -433,7 +433,7 @@ def _outcome(low: float = 0.0, high: float = 0.0, *, why: str | None) -> Outcome
 
 
 def hardest_control(
-    tests: Sequence[Measured], metric: str, confidence: float
+    tests: Sequence[Evidence], metric: str, confidence: float
 ) -> tuple[str, Estimate]:
     """The control with the lowest lower end of the skill against it, over the tests that have it,
     and that skill."""
@@ -444,7 +444,7 @@ def hardest_control(
     return hardest, skills[hardest]
 
 
-def skill(tests: Sequence[Measured], metric: str, control: str, confidence: float) -> Estimate:
+def skill(tests: Sequence[Evidence], metric: str, control: str, confidence: float) -> Estimate:
     """Σ(metric − control) / Σ(ceiling − control) over the tests that have the control, with the
     percentile interval of the same ratio on each draw of images.
 
@@ -500,7 +500,7 @@ def word(skill: Estimate, rules: Rules) -> Word:
 
 def _compared(
     pairs: Iterable[tuple[str, str]],
-    tests_of: Callable[[str], Sequence[Measured]],
+    tests_of: Callable[[str], Sequence[Evidence]],
     rules: Rules,
     family: str,
 ) -> Comparisons:
@@ -527,14 +527,14 @@ def _compared(
 
 def _others(
     made: UseCells,
-    counted: Sequence[Measured],
+    counted: Sequence[Evidence],
     main: Sequence[str],
     baselines: set[str],
     rules: Rules,
 ) -> Iterable[Comparison]:
     """Metrics that lack some tests, on those that they have in full, against the best and the worst
     metric of all tests there."""
-    tests_of: dict[str, list[Measured]] = {}
+    tests_of: dict[str, list[Evidence]] = {}
     pairs = []
     for name, of in made.cells.items():
         if name in baselines or of.whole or not main:

@@ -80,7 +80,8 @@ def test_nothing_of_an_earlier_run_is_left_with_a_new_one(tmp_path: Path) -> Non
     left = content(out)
     assert mine.items() <= left.items()
     assert set(left) - set(mine) == {
-        *(files.CONFIG, files.CAPTIONS, files.REFERENCES, files.SCORES, files.STATISTICS, files.RUN)
+        *(files.CONFIG, files.CAPTIONS, files.REFERENCES, files.SCORES),
+        *(files.REPLICATES, files.STATISTICS, files.RUN),
     }
 
 

@@ -200,7 +200,7 @@ def test_every_pair_of_metrics_is_tested(run: Path) -> None:
             assert pair.difference.value == pytest.approx(value[pair.a] - value[pair.b], abs=1e-12)
             low, high = pair.difference.interval
             (test,) = pair.tests
-            assert (pair.n, test.method) == (100, "bootstrap")
+            assert (pair.n, test.method) == (150 if key == "accuracy" else 100, "bootstrap")
             assert 0 <= test.p <= test.p_adjusted <= 1
             assert (low <= 0 <= high) == (test.p >= 0.05)
 
