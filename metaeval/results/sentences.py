@@ -101,7 +101,9 @@ def answer(result: MeasuredResult) -> str:
     first = result.declared[0]
     primary = [m for m in result.declared if m == first or (m.primary and m.group == first.group)]
     metrics = ranked_metrics(result)
-    titles, leading_names, above = {}, set(), {}
+    titles: dict[Measure, str] = {}
+    leading_names: set[str] = set()
+    above: dict[str, str] = {}
     for measure in primary:
         if measure.best == "neither":
             continue

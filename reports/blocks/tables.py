@@ -226,8 +226,8 @@ def print_table(result: MeasuredResult, measures: Sequence[Measure], name: str) 
         groups.append([_people(result, measures, printed)])
     marks = {cell.mark for group in groups for row in group for cell in row}
     notes = [(mark, text) for mark, text in meanings(result).items() if mark in marks]
-    groups = highlighted_rows_first(groups)
-    table = PrintTable(name, caption(result, measures), heads, groups, notes)
+    shown = highlighted_rows_first(groups)
+    table = PrintTable(name, caption(result, measures), heads, shown, notes)
     table = with_scores_of(table, result)
     return chosen_columns(table) if first.shown else table
 
