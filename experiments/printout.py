@@ -8,8 +8,13 @@ from metaeval.results.base import Estimate, MetricResult
 from metaeval.results.measured import MeasuredResult, ranked
 from metaeval.results.notes import fill_sentences
 from metaeval.results.run import Measure
-from metaeval.results.sentences import sentences, system_text, text_of
-from metaeval.runs.records import BATCH_DEPENDENT
+from metaeval.results.sentences import (
+    learned_from,
+    score_title,
+    sentences,
+    system_text,
+    text_of,
+)
 
 
 def text_table(lines: Sequence[Mapping[str, str]], corner: str) -> Iterator[str]:
@@ -47,7 +52,8 @@ def spread(counts: Sequence[int]) -> str:
 def printout(result: MeasuredResult, file: Path) -> str:
     """A line a metric, best first, controls last; then the sentences; then what to open next."""
     table = systems_lines(result) if result.systems else table_lines(result)
-    lines = [*table, *extra_lines(result), *sentences(result), *not_run_lines(result)]
+    lines = [*table, *notes_of_table(result), *extra_lines(result), *sentences(result)]
+    lines += not_run_lines(result)
     return "\n".join([*lines, f"{file.stem}: {file}"])
 
 
@@ -63,9 +69,9 @@ def _group_lines(result: MeasuredResult, group: str, shown: list[Measure]) -> It
     lines = []
     for metric in in_printed_order(result, shown[0]):
         name = f"({metric.name})" if metric.column.control else metric.name
-        if metric.column.batch_dependent:
-            name = f"{name} [{BATCH_DEPENDENT}]"
-        line = {"metric": name}
+        remarks = f" [{metric.column.remarks}]" if metric.column.remarks else ""
+        learned = LEARNED if metric.column.is_ranked and any(learned_from(metric)) else ""
+        line = {"metric": f"{name}{learned}{remarks}"}
         for measure in shown:
             if measure.key in metric.numbers.values:
                 line[measure.title] = text_of(measure, metric.numbers[measure.key])
@@ -99,6 +105,19 @@ def _printed_cell(value: object) -> str:
     return f"{value:.3f}" if isinstance(value, float) else str(value)
 
 
+LEARNED = " *"  # behind the names of metrics that have learned from captions
+TABLE_NOTES = ("* has learned from captions: {learned}", "(people): {people}")
+
+
+def notes_of_table(result: MeasuredResult) -> Iterator[str]:
+    """What the marks of the table mean."""
+    shown = [metric for metric in result.metrics if metric.ok and metric.column.is_ranked]
+    learned = dict.fromkeys(text for metric in shown for text in learned_from(metric))
+    yield from fill_sentences(
+        TABLE_NOTES, learned="; ".join(learned), people=result.people_note if result.people else ""
+    )
+
+
 LETTERS = (
     "systems of a line that share a letter are not separated ({method}, Holm, p < {alpha:.2g})",
     "; ↑ ↓ significantly better or worse than {baseline}",
@@ -115,8 +134,10 @@ def systems_lines(result: MeasuredResult) -> Iterator[str]:
     }
     width = max(len(mark) for of_name in marks.values() for mark in of_name.values())
     lines = []
+    controls = {metric.name for metric in result.metrics if metric.column.control}
     for name, systems in result.systems.items():
-        line = {"metric": name}
+        head = f"({name})" if name in controls else name
+        line = {"metric": score_title(head, lower=systems.best == "lowest")}
         for system in next(iter(result.systems.values())).scores:
             line[system] = f"{system_text(systems, system)} {marks[name][system]:<{width}}"
         lines.append(line)

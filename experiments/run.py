@@ -15,7 +15,15 @@ from omegaconf import DictConfig, OmegaConf
 
 from metaeval import progress
 from metaeval.compute.networks import keep_networks
-from metaeval.config import build_all, complete_metrics, component, plain, selected
+from metaeval.config import (
+    build_all,
+    complete_metrics,
+    component,
+    own_metrics,
+    plain,
+    selected,
+    with_controls,
+)
 from metaeval.errors import ConfigError, StrictError
 from metaeval.experiments.base import (
     Experiment,
@@ -51,6 +59,7 @@ from metaeval.scoring import RUN_COLUMNS, MetricScores, refuse_equal_columns
 # the result, the card of a training, or nothing of a run with `metrics=[]`
 Outcome = MeasuredResult | dict[str, object]
 
+ADDED = "controls, which metrics must beat, were added: {}; controls=[] leaves them out"
 _JUDGE = "metaeval.metrics.judge.metric"  # the module that a run with a judge has loaded
 # what the stages around the metrics take with 5,000 images on two cores, for the line of progress
 _USUAL_SECONDS = (("captions", 2.0), ("statistics", 3.0), ("explanations", 6.0), ("report", 4.0))
@@ -178,7 +187,7 @@ def _entries(passes: Sequence[Pass]) -> list[MetricResult]:
 def _measure(
     experiment: MetricExperiment[Any, Any], config: DictConfig, folder: RunFolder
 ) -> Outcome:
-    metrics = build_all(selected(config), config)
+    metrics, added = with_controls(config)
     refuse_equal_columns((name, metric.columns) for name, metric in metrics.items())
     experiment.check(config)
     _require_named(experiment, metrics, config)
@@ -188,6 +197,8 @@ def _measure(
         with record.stage("dataset"):
             data = experiment.load(config)
         print(f"{experiment.name} on {experiment.describe(data)}", flush=True)
+        if added:
+            print(ADDED.format(", ".join(added)), flush=True)
         record.begin()
         with record.record_failure():
             summary, passes = _stages(experiment, data, metrics, record)
@@ -199,7 +210,7 @@ def _measure(
     if record.info.dataset and (too_few := record.info.dataset.too_few):
         notes.append(f"no intervals and no tests by resampling: {too_few}")
     print("\n".join([*notes, experiment.printout(summary, record, next_file)]), flush=True)
-    _require_scores(_entries(passes), config)
+    _require_scores([m for m in _entries(passes) if m.family not in added], config)
     record.require_stages()
     return summary
 
@@ -260,6 +271,9 @@ def _stages(
     )
     with record.stage("statistics"):
         summary = statistics_of(experiment, data, scores, record)
+        families = own_metrics(metrics, config)
+        own = tuple(m.name for m in summary.metrics if m.family in families)
+        summary = summary.model_copy(update={"own": own})
         write_result(out / files.STATISTICS, summary)
     by_name = {n: (m, p.scored) for (n, m), p in zip(metrics.items(), passes, strict=False)}
     _explain(experiment, data, by_name, summary, record)

@@ -416,6 +416,8 @@ def run(
         "replace", "shuffle", "graded", "judgments", "captioners" …
     metrics
         Names or groups, and functions, classes or `Metric`s that can be imported; by default all.
+        Where no control is among them, those of the option `controls` are added; `controls=[]`
+        leaves them out.
     out
         The run's folder; by default `runs/EXPERIMENT/DATE` below the current one.
     quiet

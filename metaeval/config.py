@@ -330,6 +330,36 @@ def build(name: str, config: DictConfig, within: tuple[str, ...] = ()) -> Metric
     return made
 
 
+def own_metrics(metrics: Mapping[str, Metric], config: DictConfig) -> tuple[str, ...]:
+    """The names of those of the metrics, by their names in the configuration, whose code or scores
+    are the user's, as results call them (`MetricResult.family`)."""
+    names = []
+    for name, metric in metrics.items():
+        target = str(config.metric[name].get("_target_", ""))
+        adapted = target.startswith("metaeval.metrics.adapters.") and name != "bank"
+        if adapted or not target.startswith("metaeval."):
+            names.append(metric.name)
+    return tuple(names)
+
+
+def with_controls(config: DictConfig) -> tuple[dict[str, Metric], list[str]]:
+    """The selected metrics, with the run's `controls` where no control is among them; and the names
+    of those that were added, which `metrics` then has, too.
+
+    Without `controls`, `metrics=all` leaves out those of the group.
+    """
+    metrics = build_all(selected(config), config)
+    controls = list(config.get("controls") or ())
+    blind = {name for name, m in metrics.items() if any(c.control for c in m.columns)}
+    asked = _asked(config)
+    if not metrics or (controls and blind):
+        return metrics, []
+    kept = [name for name in metrics if controls or name in asked or name not in blind]
+    config.metrics = [*kept, *controls]
+    selected(config)  # refuses unknown ones, and gives the others their nodes
+    return {name: metrics[name] for name in kept} | build_all(controls, config), controls
+
+
 def _cite(metric: Metric, citation: Iterable[str]) -> None:
     """Set what a paper that uses the metric cites, also of a frozen data class."""
     object.__setattr__(metric, "citation", tuple(dict.fromkeys(citation)))

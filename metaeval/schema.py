@@ -119,6 +119,7 @@ class Configuration(TypedDict):
     vectors: NotRequired[Component | None]
     report: NotRequired[Component | dict[str, Any] | None]  # report=none is an empty node
     captions: NotRequired[str | list[str] | Mapping[str, str] | None]  # experiment=captioners
+    controls: NotRequired[list[str] | None]
     variant: NotRequired[str | int | None]  # experiment=train_faier
     trust: NotRequired[TrustOptions]
     reproduce: NotRequired[ReproduceOptions]

@@ -29,6 +29,7 @@ from typing import Any
 import metaeval
 from metaeval.data.scenes import load_scenes
 from metaeval.overrides import override_texts
+from tests.shared import without_controls
 
 ROOT = Path(__file__).resolve().parents[1]
 SECONDS = 600
@@ -56,6 +57,8 @@ def run_command(
     """`python -m MODULE ARGUMENTS` in a folder, with a cache of its own below it, or with these
     variables added to this process's."""
     more = {"METAEVAL_CACHE": str(cwd / "cache")} if env is None else env
+    if any(argument.startswith("experiment=") for argument in arguments):
+        arguments = tuple(without_controls(*arguments))
     with tempfile.TemporaryDirectory() as folder:
         out, err = Path(folder, "out"), Path(folder, "err")
         request = {

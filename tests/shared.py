@@ -1,6 +1,7 @@
 """What tests of several rooms write and run."""
 
 import json
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,19 @@ def write_json(path: Path, value: Any) -> Path:
     return path
 
 
+CONTROLS = re.compile(r"metrics?=.*(control|length|random_score|brevity|bigram|_labels|_copy)")
+
+
+def without_controls(*overrides: str) -> list[str]:
+    """The overrides of a run, which adds no control to the metrics that they name: most tests are
+    about the metrics alone."""
+    named = any(o.startswith(("metric=", "metrics=")) for o in overrides)
+    settled = any(o.startswith("controls=") or CONTROLS.match(o) for o in overrides)
+    return [*overrides, *(["controls=[]"] if named and not settled else [])]
+
+
 def run_here(folder: Path, *overrides: str, out: str = "OUT") -> Any:
     """The result, as it is written, of a run in this process with a cache in the folder."""
-    run_configured(compose_config([f"paths.cache={folder / 'cache'}", *overrides]), folder / out)
+    given = without_controls(f"paths.cache={folder / 'cache'}", *overrides)
+    run_configured(compose_config(given), folder / out)
     return read_result(folder / out / files.STATISTICS)

@@ -321,7 +321,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.slow
 def test_a_run_is_the_commands(folder: Path) -> None:
-    options = {"dataset": "scenes", "dataset__limit": 20, "stats__replicates": 20}
+    options = {
+        "dataset": "scenes", "dataset__limit": 20, "stats__replicates": 20, "controls": [],
+    }  # fmt: skip
     run = metaeval.run("shuffle", metrics=["rouge_l"], out="it's [here]", quiet=True, **options)
     (metric,) = run.result.metrics
     assert (metric.name, metric.status) == ("ROUGE-L", "ok")

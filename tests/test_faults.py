@@ -23,6 +23,7 @@ ARGUMENTS = (
     "dataset.limit=120",
     "stats.replicates=20",
     "metrics=[bleu,rouge_l,cider]",
+    "controls=[]",
     "cache.batch_size=20",
     "report=none",
     "hydra.run.dir=OUT",

@@ -42,6 +42,7 @@ def run(tmp_path: Path, *arguments: str) -> tuple[subprocess.CompletedProcess[st
             "metaeval",
             "experiment=replace",
             "dataset=scenes",
+            "controls=[]",
             *arguments,
             "dataset.limit=5",
             "stats.replicates=10",

@@ -15,7 +15,14 @@ from hydra.utils import get_object
 from omegaconf import DictConfig, OmegaConf, open_dict
 
 from metaeval import installation
-from metaeval.config import build_all, complete_metrics, component, compose_config, selected
+from metaeval.config import (
+    build_all,
+    complete_metrics,
+    component,
+    compose_config,
+    selected,
+    with_controls,
+)
 from metaeval.errors import ConfigError
 from metaeval.experiments.base import MetricExperiment
 from metaeval.metrics.judge.requests import Budget, Price
@@ -296,6 +303,40 @@ def test_a_group_is_all_its_metrics_whatever_is_listed() -> None:
         assert selected(compose_config([*words, f"metric={listed}"])) == ["chair", *controls]
     pairs = compose_config(["experiment=pairs", "metric=[chair]", "metrics=[chair,controls]"])
     assert sorted(selected(pairs)) == sorted(["brevity", "chair", *controls])
+
+
+GROUP = ["length", "random_score", "bigram_model", "longest_copy", "gold_labels"]
+
+
+@pytest.mark.parametrize(
+    ("words", "metrics", "added"),
+    [
+        (["metrics=[cider]"], ["cider", *GROUP], GROUP),
+        (["metric=[cider,rouge_l]"], ["cider", "rouge_l", *GROUP], GROUP),
+        (["metrics=[cider]", "controls=[brevity]"], ["cider", "brevity"], ["brevity"]),
+        (["metrics=[cider]", "controls=[]"], ["cider"], []),
+        (["metrics=[cider]", "controls=null"], ["cider"], []),
+        (["metrics=[cider,length]"], ["cider", "length"], []),  # it names one itself
+        (["metrics=[cider,length]", "controls=[]"], ["cider", "length"], []),
+        (["metric=[cider,length]", "controls=[]"], ["cider"], []),
+        (["metrics=[]"], [], []),
+    ],
+)  # fmt: skip
+def test_controls_run_unless_they_are_switched_off(
+    words: list[str], metrics: list[str], added: list[str]
+) -> None:
+    config = compose_config(["experiment=shuffle", "dataset=scenes", *words])
+    complete_metrics(config)
+    built, named = with_controls(config)
+    assert ([m.name for m in built.values()], named) == (metrics, added)
+    again = with_controls(config)  # of config.yaml
+    assert (list(again[0]), again[1]) == (list(built), [])
+
+
+def test_an_unknown_control_is_refused() -> None:
+    config = compose_config(["experiment=shuffle", "metrics=[cider]", "controls=[lenght]"])
+    with pytest.raises(ConfigError, match="unknown metric 'lenght'; did you mean 'length'"):
+        with_controls(config)
 
 
 def test_an_option_of_the_experiment_does_not_add_its_metric() -> None:

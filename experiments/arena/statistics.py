@@ -40,6 +40,10 @@ EQUAL = {
 }
 ALL = "all battles"  # as a group
 PEOPLE = "people"
+TWO_RATINGS = (
+    "how often two ratings of one battle agree; a metric, which may err less often than one "
+    "rating, may be above"
+)
 NOTICED_REPLICATES = 500
 FURTHER = "Further statistics"
 NOTES = (
@@ -162,6 +166,7 @@ def statistics(
         controls=measured.controls,
         resampled=tuple(measured.resampled),
         people={} if people is None else {AGREEMENT.key: people},
+        people_note=TWO_RATINGS,
         extras=(
             *ranking,
             Extra.of("strengths", "Strengths of systems by metric", strengths, kind="data"),

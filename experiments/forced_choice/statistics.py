@@ -194,6 +194,10 @@ _PASCAL50S: Mapping[str, tuple[str, str, str]] = {
     "direct": (FAIER, "wang2021faier", "pascal50s"),
     "consensus": (VIFIDEL, "madhyastha2019vifidel", "tables5-6"),
 }
+PEOPLE = (
+    "one person with the majority of the others; a metric, which is compared with the majority of "
+    "all, may be above"
+)
 EQUAL = {
     "half": "Equal scores, and people who are divided, count one half",
     "wrong": "Equal scores, and people who are divided, are wrong",
@@ -247,6 +251,7 @@ def statistics(
         comparisons=measured.comparisons,
         controls=measured.controls,
         resampled=tuple(measured.resampled),
+        people_note=PEOPLE,
         people={
             measure_of(n, group).key: Estimate(value=share)
             for n in pairs.n_references

@@ -80,6 +80,10 @@ WARNINGS = (
     "Outside its own interval ({of}): {outside}. A bootstrap over few images can shift a "
     "correlation; use more images.",
 )
+PEOPLE = (
+    "one rating with the other ratings of its caption; a metric, which is compared with all of "
+    "them, may be above"
+)
 ALT_TEST = "Alt-test with ε = {epsilon:g}: a metric may replace a rater where ω is at least ½."
 ONE_RATING = "{}: one rating with the {} others of {:,} captions{}{}"
 SORTED = ", whose ratings are sorted"
@@ -101,7 +105,7 @@ _WHOLE = {"flickr8k_expert": 5822, "flickr8k_cf": 47830, "composite": 11985, "th
 
 
 _SHOWN = (
-    Measure("accuracy", "Accuracy", unit="share"),
+    Measure("accuracy", "Accuracy", unit="share", primary=True),
     Measure("average_precision", "AP", unit="share"),
     Measure("positive", "AP by chance", unit="share", best="neither"),
     Measure("auroc", "AUROC", unit="share"),
@@ -190,6 +194,7 @@ def statistics(
             for dimension in made
             if (people := rated[dimension.name]) is not None
         },
+        people_note=PEOPLE,
         published=published_correlations(
             judged, config.dataset.get("limit"), bool(config.dataset.get("human_reference"))
         ),

@@ -45,8 +45,8 @@ DESCRIBED = (
 AUC, FIRST, EXPLAINED = "localisation_auc", "localisation_first", "explained_auc"
 MEASURES = (
     Measure(AUC, "wrong words, AUC", unit="share"),
-    Measure(FIRST, "first word wrong", unit="share"),
-    Measure(EXPLAINED, "by explanation, AUC", unit="share"),
+    Measure(FIRST, "first word wrong", unit="share", primary=True),
+    Measure(EXPLAINED, "by explanation, AUC", unit="share", primary=True),
 )
 BY_CHANCE = "By chance: AUC 50, first {:.1f}."
 NOTES = (

@@ -225,6 +225,7 @@ def _keys(at: AtCount, of_choice: bool) -> dict[Measure, Measure]:
             key=measure.key if of_choice else f"{measure.key}_{at.n}",
             title=number,
             group=measure.title if of_choice else measure.full_title,
+            primary=False,
         )
         for measure in shown
     }

@@ -44,7 +44,11 @@ from metaeval.scoring import bind, checked_scores, failed_with, refuse_equal_col
 
 # a measure, the field of `SearchRanks` that it is of, and how many places count
 MEASURES = tuple(
-    (Measure(f"{way}_R{k}", f"R@{k}, {way.replace('_', ' ')}", unit="share"), way, k)
+    (
+        Measure(f"{way}_R{k}", f"R@{k}, {way.replace('_', ' ')}", unit="share", primary=k == 1),
+        way,
+        k,
+    )
     for way in ("image_to_text", "text_to_image")
     for k in (1, 5, 10)
 )

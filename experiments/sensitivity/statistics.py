@@ -80,8 +80,8 @@ BINS = 2  # sizes of a control's gap that the refinement separates
 MEASURES = (
     Measure(MEAN_AUC, "mean AUC over kinds that harm"),
     Measure("harmless", "harmless punished, AUC", best="neither"),
-    Measure(SEVERITY, "milder above severer"),
-    Measure(POSITIVES, "harmless rewrites above harmful near-copies"),
+    Measure(SEVERITY, "milder above severer", primary=True),
+    Measure(POSITIVES, "harmless rewrites above harmful near-copies", primary=True),
     Measure("missed", "sets missed", unit="count", best="lowest"),
     Measure("no_ops", "no-ops above harmful near-copies", shown=False),
 )

@@ -21,6 +21,7 @@ from metaeval.config import (
     complete_metrics,
     compose_config,
     load_dataset,
+    own_metrics,
     selected,
 )
 from metaeval.data.annotated_images import ImageFiles
@@ -141,7 +142,7 @@ class Trust(Streaming):
             self.battery,
             declared,
             [*runs, *given],
-            _own(config),
+            own_metrics(metrics, config),
             metrics,
             {seed: [*repeated, *given] for seed, repeated in reruns.items()},
             self.highlight,
@@ -323,17 +324,6 @@ def _finished(folder: Path) -> tuple[MeasuredResult, RunInfo]:
     if result.experiment == Trust.name:
         raise ConfigError(f"trust.runs: {folder} is itself a run of experiment=trust")
     return result, info
-
-
-def _own(config: DictConfig) -> tuple[str, ...]:
-    """The metrics of the configuration whose code or scores are the user's."""
-    names = []
-    for name, node in config.metric.items():
-        target = str(node.get("_target_", ""))
-        adapted = target.startswith("metaeval.metrics.adapters.") and name != "bank"
-        if adapted or not target.startswith("metaeval."):
-            names.append(str(name))
-    return tuple(names)
 
 
 def _line(run: ItemRun) -> str:

@@ -118,6 +118,7 @@ class Test(Model):
 
 Status = Literal["ok", "skipped", "failed"]
 NEW = "new"  # of a version in `TrainingRecord.versions`: the training drew nothing like it
+CHOSEN, TRAINED = "chosen on this experiment", "trained on captions corrupted like these"
 
 
 class Spread(Model):
@@ -231,15 +232,15 @@ class MetricResult(Model):
         """Whether the metric ran."""
         return self.status == "ok"
 
-    def has_learned_from(self, experiment: str) -> bool:
-        """Whether it was chosen on this experiment, or trained on captions like those of the run.
-
-        Its value is then not comparable with those of metrics that have not learned from the test.
-        """
+    def why_not_ranked(self, experiment: str) -> str:
+        """How it has learned from the test, so that its value is not comparable with those of other
+        metrics: it was chosen on this experiment, or trained on captions corrupted like those of
+        the run. Empty where it was not."""
         if self.training is None:
-            return False
-        seen = set((self.training.versions or {}).values()) - {NEW}
-        return experiment in self.training.chosen_on or bool(seen)
+            return ""
+        if experiment in self.training.chosen_on:
+            return CHOSEN
+        return TRAINED if set((self.training.versions or {}).values()) - {NEW} else ""
 
     @property
     def numbers(self) -> Measured:

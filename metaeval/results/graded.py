@@ -23,9 +23,9 @@ CEILING = "ceiling"  # the family of the control whose scores are the levels
 FURTHER = "Further"  # measures that are folded on the page
 
 SWEEP_MEASURES = (
-    Measure("rank_order_rho", "rank-order ρ"),
-    Measure("rank_order_rho_within", "rank-order ρ within an image"),
-    Measure("pairwise_accuracy", "pairwise accuracy", unit="share"),
+    Measure("rank_order_rho", "rank-order ρ", primary=True),
+    Measure("rank_order_rho_within", "rank-order ρ within an image", primary=True),
+    Measure("pairwise_accuracy", "pairwise accuracy", unit="share", primary=True),
     Measure("spearman_rho", "Spearman's ρ", False, group=FURTHER),
     Measure("kendall_tau_b", "Kendall's τ-b", False, group=FURTHER),
     Measure("tie_fraction", "share of ties", False, "share", "neither", group=FURTHER),

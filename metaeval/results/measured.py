@@ -189,8 +189,10 @@ class MeasuredResult(Model):
         Key of a measure → all pairs of ranked metrics; the family of the correction.
     controls
         Key of a measure → every ranked metric against the best control.
-    people
-        Key of a measure → what people reach.
+    people, people_note
+        Key of a measure → what people reach; and what that is, where a metric may be above it.
+    own
+        The columns that the user's code or scores give.
     published
         Printed values, one entry a source.
     systems
@@ -217,6 +219,8 @@ class MeasuredResult(Model):
     comparisons: Mapping[str, Comparisons] = {}
     controls: Mapping[str, AgainstControl] = {}
     people: Mapping[str, Estimate] = {}
+    people_note: str = ""
+    own: tuple[str, ...] = ()
     published: tuple[PublishedValues, ...] = ()
     systems: Mapping[str, SystemRanking] = {}
     extras: tuple[Extra, ...] = ()
@@ -244,6 +248,11 @@ class MeasuredResult(Model):
         out."""
         shown = (m for m in self.metrics if m.ok or m.column.part_of is None)
         return tuple(sorted(shown, key=lambda m: m.column.control or m.column.untrained))
+
+    @property
+    def lower_is_better(self) -> frozenset[str]:
+        """The columns of which a lower score is better."""
+        return frozenset(m.name for m in self.metrics if not m.column.higher_is_better)
 
     def counted(self) -> list[tuple[str, str]]:
         """(metric, what it counted) of every metric whose counts are not all 0: captions that were

@@ -31,6 +31,9 @@ class Measure:
     group
         What it is a number of, where several things are measured alike: a dimension of ratings. The
         shown measures of a group are a table of their own; so are hidden ones, folded.
+    primary
+        Whether it answers the question of the experiment, as the first declared one of its group
+        does.
     """
 
     key: str
@@ -39,6 +42,7 @@ class Measure:
     unit: Literal["share", "score", "percent", "count", "p"] = "score"
     best: Literal["highest", "lowest", "neither"] = "highest"
     group: str = ""
+    primary: bool = False
 
     @property
     def full_title(self) -> str:

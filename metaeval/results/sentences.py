@@ -1,12 +1,17 @@
 """The three sentences of a page: who leads, who is above the best control, and one caveat.
 
+Next to them, how the metrics of the user stand, and what a reader must know of a metric's training.
+
 Every sentence comes from recorded comparisons: a metric is called best only where a test separates
 it from all others, and above a control only where a test shows it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import takewhile
+from string import ascii_lowercase
+from typing import NamedTuple
 
-from metaeval.results.base import Estimate, MetricResult
+from metaeval.results.base import CHOSEN, NEW, Estimate, MetricResult
 from metaeval.results.comparison import Comparisons
 from metaeval.results.measured import SWEEP, MeasuredResult, SystemRanking, ranked
 from metaeval.results.run import Measure
@@ -38,6 +43,19 @@ LEADS = {
         "{best} leads, not separated from {equal},",
     ),
 }
+NO_SYSTEMS = "No metric gave the systems a score."
+BY_MEASURE = "By measure: {}."
+NOT_RANKED = "Not ranked: {}."
+NOT_RANKED_ABOVE = "Above the leader, but not ranked: {}."
+ABOVE_LEADER = "{} ({} {}), {}"
+STANDING = "{name} is number {place} of {n} by {measure} ({value}): {relations}."
+AGAINST_METRICS = {  # of the user's metric with others, whatever the test says
+    "worse": "significantly worse than {}",
+    "equal": "not separated from {}",
+    "better": "significantly better than {}",
+    "untested": "not compared with {} by a test",
+}
+BEST_KNOWN, NEXT_ABOVE, NEXT_BELOW = "the best known", "next above", "next below"
 CONTROL = "the best control, {} ({})"
 ABOVE = {
     "undecidable": "Whether a metric is above {control}, cannot be decided with so few images or "
@@ -59,16 +77,101 @@ BOLD = "bold: the best, and those not separated from it at {:g} ({})"
 
 
 def sentences(result: MeasuredResult) -> list[str]:
-    """At most three sentences on the measure that answers the question."""
-    answers = []
+    """At most three sentences on what answers the question, and one on each metric of the user."""
+    answers: list[str] = []
     if result.systems:
-        answers = [leading_systems(result), against_baseline(result)]
+        controls = {m.name for m in result.metrics if m.column.control}
+        scores = [by for by in result.systems if by not in controls]
+        own = [by for by in scores if by in result.own]
+        leading_by = dict.fromkeys([*scores[:1], *own])
+        answers = [leading_systems(result, by) for by in leading_by] or [NO_SYSTEMS]
+        answers.append(against_baseline(result))
     elif result.experiment == SWEEP:
-        made = ((group, leading(result, of)) for group, of in result.groups().items())
+        titles = ((group, {m: m.title for m in of}) for group, of in result.groups().items())
+        made = ((group, leading(result, of)) for group, of in titles)
         answers = [f"By {group}: {text}." for group, text in made if text][:2]
     elif result.declared:
-        answers = [leaders(result), above_control(result)]
+        answers = [answer(result), *standings(result), above_control(result)]
     return [s for s in (*answers, result.caveat) if s]
+
+
+def answer(result: MeasuredResult) -> str:
+    """Who leads by what answers the question; where several measures do, and different metrics
+    lead, by each of them. Then the metrics above the leader that are not ranked, and why."""
+    first = result.declared[0]
+    primary = [m for m in result.declared if m == first or (m.primary and m.group == first.group)]
+    metrics = ranked_metrics(result)
+    titles: dict[Measure, str] = {}
+    leading_names: set[str] = set()
+    above: dict[str, str] = {}
+    for measure in primary:
+        if measure.best == "neither":
+            continue
+        if order := ranked(metrics, measure):
+            leading_names.add(order[0].name)
+            value = with_interval(measure, order[0].numbers[measure.key])
+            titles[measure] = f"{measure.title} ({value})"
+        for m in above_the_leader(result, measure):
+            why = m.why_not_ranked(result.experiment)
+            value = text_of(measure, m.numbers[measure.key])
+            above.setdefault(m.name, ABOVE_LEADER.format(m.name, measure.title, value, why))
+    agree = len(leading_names) < 2
+    text = leaders(result) if agree else BY_MEASURE.format(leading(result, titles))
+    if not above:
+        return text
+    template = NOT_RANKED_ABOVE if leading_names else NOT_RANKED
+    return f"{text} {template.format('; '.join(above.values()))}"
+
+
+def above_the_leader(result: MeasuredResult, measure: Measure) -> list[MetricResult]:
+    """The metrics with a better value than the best ranked one: they have learned from the test."""
+    shown = ranked([m for m in result.metrics if m.ok and m.column.is_ranked], measure)
+    return list(takewhile(lambda m: m.why_not_ranked(result.experiment), shown))
+
+
+def standings(result: MeasuredResult) -> Iterator[str]:
+    """A sentence on each ranked metric of the user: its rank, and how it compares with the best
+    known metric and with its neighbours, by the measure that is declared first."""
+    measure = result.declared[0]
+    order = ranked(ranked_metrics(result), measure)
+    names = [m.name for m in order]
+    known = [name for name in names if name not in result.own]
+    for k, name in enumerate(names):
+        if name not in result.own or len(names) < 2 or measure.best == "neither":
+            continue
+        roles: dict[str, list[str]] = {}
+        for other, role in (
+            *((best, BEST_KNOWN) for best in known[:1]),
+            *((above, NEXT_ABOVE) for above in names[max(k - 1, 0) : k]),
+            *((below, NEXT_BELOW) for below in names[k + 1 : k + 2]),
+        ):
+            roles.setdefault(other, []).append(role)
+        related: dict[str, list[str]] = {}
+        for other, of in roles.items():
+            word = _relation(result, measure, name, other)
+            related.setdefault(word, []).append(f"{other} ({' and '.join(of)})")
+        yield STANDING.format(
+            name=name,
+            place=k + 1,
+            n=len(names),
+            measure=measure.full_title,
+            value=with_interval(measure, order[k].numbers[measure.key]),
+            relations="; ".join(
+                AGAINST_METRICS[word].format(join_names(others)) for word, others in related.items()
+            ),
+        )
+
+
+def _relation(result: MeasuredResult, measure: Measure, name: str, other: str) -> str:
+    """Whether a metric is better or worse than another by the run's own test: a key of
+    AGAINST_METRICS."""
+    pair = result.comparison(measure.key, name, other)
+    if pair is None or pair.test is None:
+        return "untested"
+    if not pair.is_significant(result.comparisons[measure.key].alpha):
+        return "equal"
+    higher = (pair.difference.value or 0.0) > 0
+    return "better" if higher == (measure.best == "highest") else "worse"
 
 
 def leaders(result: MeasuredResult, measure: Measure | None = None) -> str:
@@ -88,17 +191,17 @@ def leaders(result: MeasuredResult, measure: Measure | None = None) -> str:
     return _leaders([m.name for m in order], value, comparisons, measure.best, noun, after)
 
 
-def leading(result: MeasuredResult, measures: Sequence[Measure]) -> str:
-    """Who leads by which of several measures, by their titles: "A leads in x=1 and x=2; no test
-    separates B from any other in x=3"; empty where no value is better."""
+def leading(result: MeasuredResult, measures: Mapping[Measure, str]) -> str:
+    """Who leads by which of several measures, each called by its text: "A leads in x=1 and x=2; no
+    test separates B from any other in x=3"; empty where no value is better."""
     titles: dict[str, list[str]] = {}
-    for measure in measures:
+    for measure, title in measures.items():
         order = [m.name for m in ranked(ranked_metrics(result), measure)]
         if order and measure.best != "neither":
             comparisons = result.comparisons.get(measure.key)
             how_far, equal = _lead(order, comparisons, measure.best)
             text = LEADS[how_far][1].format(best=order[0], extreme=measure.best, equal=equal)
-            titles.setdefault(text, []).append(measure.title)
+            titles.setdefault(text, []).append(title)
     return "; ".join(f"{text} in {join_names(of)}" for text, of in titles.items())
 
 
@@ -117,12 +220,12 @@ def _lead(order: Sequence[str], comparisons: Comparisons | None, extreme: str) -
     return separated, join_names(equal)
 
 
-def leading_systems(result: MeasuredResult) -> str:
-    """The system with the best value by what answers the question, and those not separated."""
-    by, systems = next(iter(result.systems.items()))
+def leading_systems(result: MeasuredResult, by: str) -> str:
+    """The system with the best value by one of the scores, and those not separated."""
+    systems = result.systems[by]
     order = systems.ranking
     if not order:
-        return "No metric gave the systems a score."
+        return NO_SYSTEMS
     value = system_text(systems, order[0], interval=True)
     text = _leaders(order, value, systems.comparisons, systems.best, "system", "behind")
     return f"By {by}: {text}"
@@ -158,15 +261,16 @@ def _leaders(
 
 
 def above_control(result: MeasuredResult, measure: Measure | None = None) -> str:
-    """The metrics that are significantly above the best control; empty without a control."""
+    """The metrics that are significantly above the best control, best first; empty without a
+    control."""
     measure = measure or result.declared[0]
     against = result.controls.get(measure.key)
     if against is None:
         return ""
     value = text_of(measure, Estimate(value=against.control_value))
-    metrics = {m.name for m in ranked(ranked_metrics(result), measure)}
+    metrics = [m.name for m in ranked(ranked_metrics(result), measure)]
     compared = [c.a for c in against.comparisons if c.a in metrics]
-    above = [name for name in against.above if name in metrics]
+    above = [name for name in metrics if name in against.above]
     number = "none" if not above else "all" if len(above) == len(compared) > 1 else "some"
     return ABOVE["undecidable" if against.shows == "undecidable" else number].format(
         control=CONTROL.format(against.control, value),
@@ -210,7 +314,7 @@ def ranked_metrics(result: MeasuredResult) -> list[MetricResult]:
     return [
         m
         for m in result.metrics
-        if m.ok and m.column.is_ranked and not m.has_learned_from(result.experiment)
+        if m.ok and m.column.is_ranked and not m.why_not_ranked(result.experiment)
     ]
 
 
@@ -220,6 +324,75 @@ def _noun(result: MeasuredResult, measure: Measure) -> str:
     metrics = ranked_metrics(result)
     noun = "metric" if len(shown) == len(metrics) else "ranked metric"
     return noun if len(ranked(metrics, measure)) == len(metrics) else noun + KNOWN
+
+
+class Footnote(NamedTuple):
+    """A mark, what it says, and the metrics that bear it."""
+
+    mark: str
+    text: str
+    metrics: tuple[str, ...]
+
+
+LEARNED = "Has learned from captions: {}."
+BUILT_ON = "it is built on, or started from, {}, by its own card trained on {}, in pairs"
+CHOSEN_HERE = (
+    "Chosen on this experiment's dev images: of the trainings that were tried, this one did best "
+    "here, on images that are not scored. No such choice is known of the metrics without this mark."
+)
+OF_VERSIONS = "Of the versions here {}."
+SEEDS = (
+    "The weights of one of several trainings that differ in their seed. Mean ± standard deviation "
+    "of ρ over all training seeds: {}."
+)
+
+
+def training_footnotes(metrics: Sequence[MetricResult], experiment: str) -> list[Footnote]:
+    """One footnote for each fact about training, in the order of the metrics; parts have none."""
+    bearers: dict[str, list[str]] = {}
+    results = [metric for metric in metrics if metric.ok and metric.column.is_ranked]
+    for metric in results:
+        for text in _training_texts(metric, experiment):
+            bearers.setdefault(text, []).append(metric.name)
+    spreads = {m.name: m.training.seeds for m in results if m.training and m.training.seeds}
+    if spreads:
+        rho = Measure("rank_order_rho", "ρ")
+        values = [
+            f"{name} {_text(rho, s.rank_order_rho.mean)} ± {_text(rho, s.rank_order_rho.sd)} "
+            f"({len(s.seeds)} seeds)"
+            for name, s in spreads.items()
+        ]
+        bearers[SEEDS.format("; ".join(values))] = list(spreads)
+    return [
+        Footnote(mark, text, tuple(names))
+        for mark, (text, names) in zip(ascii_lowercase, bearers.items(), strict=False)
+    ]
+
+
+def _training_texts(metric: MetricResult, experiment: str) -> Iterator[str]:
+    if (training := metric.training) is None:
+        return
+    if metric.why_not_ranked(experiment) == CHOSEN:
+        yield CHOSEN_HERE
+    yield from (LEARNED.format(text) for text in learned_from(metric))
+    by_status: dict[str, list[str]] = {}
+    for name, status in (training.versions or {}).items():
+        by_status.setdefault(status, []).append(name)
+    # a metric that learned from no corrupted caption has seen none of these: not worth a footnote
+    if metric.column.learned_from_corruptions or by_status.keys() - {NEW}:
+        parts = [f"{status}: {join_names(names)}" for status, names in by_status.items()]
+        yield OF_VERSIONS.format("; ".join(parts))
+
+
+def learned_from(metric: MetricResult) -> Iterator[str]:
+    """What captions a metric has learned from, by what it declares: those of a model that it is
+    built on, and those of its own training."""
+    if metric.training is not None:
+        for model in metric.training.caption_models:
+            pairs = join_names([f"{n:,} of {name}" for name, n in model.pairs.items()])
+            yield BUILT_ON.format(model.model, pairs)
+        if metric.training.own:
+            yield metric.training.own
 
 
 def text_of(measure: Measure, estimate: Estimate) -> str:
@@ -243,6 +416,11 @@ def with_interval(measure: Measure, estimate: Estimate) -> str:
         return _text(measure, estimate.value)
     low, high = (_text(measure, end) for end in estimate.interval)
     return f"{_text(measure, estimate.value)} [{low}, {high}]"
+
+
+def score_title(name: str, *, lower: bool) -> str:
+    """What a head over scores calls them."""
+    return f"{name} (lower is better)" if lower else name
 
 
 def system_text(systems: SystemRanking, name: str, *, interval: bool = False) -> str:

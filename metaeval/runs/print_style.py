@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields
@@ -56,6 +56,11 @@ _STYLE: ContextVar[PrintStyle | None] = ContextVar("print_style", default=None)
 def style() -> PrintStyle:
     """The style of the report that is being written."""
     return _STYLE.get() or PrintStyle()
+
+
+def highlighted_first(names: Iterable[str]) -> list[str]:
+    """The names, those that the style highlights first."""
+    return sorted(names, key=lambda name: name not in style().highlight)
 
 
 @contextmanager

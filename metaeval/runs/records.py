@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Annotated, Any, NamedTuple
 
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, WithJsonSchema
 
 
 def _unbounded(value: Any) -> Any:
@@ -22,6 +22,14 @@ def _unbounded(value: Any) -> Any:
         return value
     low, high = value
     return (-math.inf if low is None else low, math.inf if high is None else high)
+
+
+_BOUND = {"type": ["number", "null"]}
+Bounds = Annotated[
+    tuple[float, float],
+    BeforeValidator(_unbounded),
+    WithJsonSchema({"type": "array", "prefixItems": [_BOUND] * 2, "minItems": 2, "maxItems": 2}),
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +78,7 @@ class ScoreColumn:
 
     name: str
     part_of: str | None = None
-    bounds: Annotated[tuple[float, float], BeforeValidator(_unbounded)] = (0.0, 1.0)
+    bounds: Bounds = (0.0, 1.0)
     higher_is_better: bool = True
     headline: bool = True
     variant_of: str | None = None
@@ -93,6 +101,12 @@ class ScoreColumn:
         """Whether metrics are compared with it: a control, and no part of one."""
         return self.part_of is None and self.control
 
+    @property
+    def remarks(self) -> str:
+        """What a reader must know wherever the column is named; empty for most."""
+        facts = {BATCH_DEPENDENT: self.batch_dependent, LOWER: not self.higher_is_better}
+        return "; ".join(text for text, holds in facts.items() if holds)
+
     def seeing_detections(self) -> ScoreColumn:
         """The column with a detector's objects in the place of the annotated ones."""
 
@@ -106,6 +120,7 @@ class ScoreColumn:
 
 
 BATCH_DEPENDENT = "depends on the captions scored with it"
+LOWER = "a lower score is better"
 
 GOLD_OBJECTS, DETECTED_OBJECTS = "gold objects", "detected objects"  # values of `sees`
 BOTTOM_UP_FEATURES = "bottom-up features"

@@ -3,7 +3,7 @@
 A chart is drawn twice, for wide and for narrow windows, so that nothing is cut off on a phone.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from textwrap import wrap
 from types import MappingProxyType
 from typing import Any, Literal
@@ -27,6 +27,7 @@ from metaeval.results.measured import Extra, ranked
 from metaeval.results.run import Measure
 from metaeval.results.sentences import with_interval
 from metaeval.runs import print_style
+from metaeval.runs.records import LOWER
 from metaeval.stats.resampling.items import without_rounding
 
 WIDE, NARROW = 9.0, 3.4  # inches
@@ -46,7 +47,7 @@ def ranking(run: LoadedRun, measure: Measure | None = None) -> Block:
     measure = measure or result.declared[0]
     metrics = ranked([m for m in result.metrics if m.ok and m.column.is_ranked], measure)
     names = [metric.name for metric in metrics]
-    learned = [m.name for m in metrics if m.has_learned_from(result.experiment)]
+    learned = {m.name: why for m in metrics if (why := m.why_not_ranked(result.experiment))}
     controls = [m.name for m in ranked([m for m in result.metrics if m.column.is_control], measure)]
     if measure.key in result.controls:
         controls = [result.controls[measure.key].control]
@@ -79,11 +80,11 @@ def ranking(run: LoadedRun, measure: Measure | None = None) -> Block:
     if band is not None:
         legend.append(f"band: the best control, {controls[0]}")
     if learned:
-        legend.append("grey: learned from captions like these")
+        legend.append(f"grey: not ranked, {' or '.join(dict.fromkeys(learned.values()))}")
     if printed:
         legend.append("diamond: the printed value")
     if measure.key in result.people:
-        legend.append("dotted: people")
+        legend.append(": ".join(filter(None, ("dotted: people", result.people_note))))
     label = "; ".join(
         f"{name} {with_interval(measure, estimate)}" for name, estimate in estimates.items()
     )
@@ -247,11 +248,13 @@ def histograms(
     values: Mapping[str, str] = MappingProxyType({}),
     ends: tuple[float, float] | None = None,
     note: str = "",
+    lower: Collection[str] = (),
 ) -> Block:
     """Scores by set of captions, a small panel a metric; `table` has metric, set and score, and
     where rows are bins of scores, `count`.
 
-    `values` are what titles of panels have below the name, `ends` those of all panels' axis.
+    `values` are what titles of panels have below the name, `ends` those of all panels' axis; of the
+    metrics in `lower`, lower scores are better.
     """
     binned = "count" in table
 
@@ -273,8 +276,7 @@ def histograms(
         )
         axes.set_yticks([])
 
-    metrics = dict.fromkeys(table["metric"])
-    panels = {name: f"{name}\n{values[name]}" if values else name for name in metrics}
+    panels = _titles(dict.fromkeys(table["metric"]), lower, values)
     return _panels(key, title, panels, fill, 1.35, note, colours)
 
 
@@ -283,9 +285,12 @@ ACROSS = "Across: people's mean rating of a caption."
 MOST_LEVELS = 10  # different ratings, up to which each has a violin of its own
 
 
-def by_rating(scores: pd.DataFrame, ratings: npt.NDArray[np.float64]) -> Block:
+def by_rating(
+    scores: pd.DataFrame, ratings: npt.NDArray[np.float64], lower: Collection[str] = ()
+) -> Block:
     """The scores of each metric, a column, by people's rating [n]: a violin a rating where there
-    are few, otherwise hexagons, darker where there are more captions."""
+    are few, otherwise hexagons, darker where there are more captions. Of the metrics in `lower`,
+    lower scores are better."""
     levels = np.unique(ratings[~np.isnan(ratings)])
     whole = [value for value in levels if value == int(value)]
 
@@ -311,7 +316,17 @@ def by_rating(scores: pd.DataFrame, ratings: npt.NDArray[np.float64]) -> Block:
             ticks = [int(np.searchsorted(levels, value)) for value in shown]
             axes.set_xticks(ticks, [f"{value:.3g}" for value in shown])
 
-    return _panels("by-rating", BY_RATING, {m: m for m in scores.columns}, fill, 1.6, ACROSS)
+    return _panels("by-rating", BY_RATING, _titles(scores.columns, lower), fill, 1.6, ACROSS)
+
+
+def _titles(
+    metrics: Iterable[str],
+    lower: Collection[str],
+    values: Mapping[str, str] = MappingProxyType({}),
+) -> dict[str, str]:
+    """Metric → the lines of its panel's title."""
+    lines = {m: (m, LOWER if m in lower else "", values.get(m, "")) for m in metrics}
+    return {metric: "\n".join(filter(None, each)) for metric, each in lines.items()}
 
 
 def _panels(

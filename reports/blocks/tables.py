@@ -24,10 +24,10 @@ from metaeval.reports.shared.print_tables import (
     PrintCell,
     PrintTable,
     chosen_columns,
+    highlighted_rows_first,
     scale_numbers,
     with_scores_of,
 )
-from metaeval.reports.shared.provenance import training_footnotes
 from metaeval.reports.shared.run import LoadedRun
 from metaeval.results.base import Estimate, MetricResult
 from metaeval.results.comparison import (
@@ -42,9 +42,9 @@ from metaeval.results.sentences import (
     definition_of_bold,
     ranked_metrics,
     text_of,
+    training_footnotes,
     with_interval,
 )
-from metaeval.runs.records import BATCH_DEPENDENT
 from metaeval.stats.significance.comparison import is_significant
 
 TESTS = {"permutation": "P", "bootstrap": "B", "williams": "W"}
@@ -126,7 +126,7 @@ def _comparison_cell(pair: Comparison | None, alpha: float) -> DifferenceCell:
     return DifferenceCell(number(100 * value, 1, sign=True), letters, kind, "; ".join(title))
 
 
-NOT_ABOVE = "†"
+NOT_ABOVE, OF_PEOPLE = "†", "‡"
 UNITS = {"share": "per cent", "percent": "times 100"}
 
 
@@ -183,7 +183,7 @@ def measures_table(
                 for m in result.metrics
             },
         ),
-        batch={m.name: BATCH_DEPENDENT for m in result.metrics if m.column.batch_dependent},
+        remarks={m.name: m.column.remarks for m in result.metrics if m.column.remarks},
         links=save_links([table]),
     )
     return Block(key, title, html, tables=(table,))
@@ -224,11 +224,18 @@ def print_table(result: MeasuredResult, measures: Sequence[Measure], name: str) 
             groups.append(cells)
     if any(measure.key in result.people for measure in measures):
         groups.append([_people(result, measures, printed)])
-    marked = any(cell.mark for group in groups for row in group for cell in row)
-    notes = [(NOT_ABOVE, "not significantly above the best control")] if marked else []
-    table = PrintTable(name, caption(result, measures), heads, groups, notes)
+    marks = {cell.mark for group in groups for row in group for cell in row}
+    notes = [(mark, text) for mark, text in meanings(result).items() if mark in marks]
+    shown = highlighted_rows_first(groups)
+    table = PrintTable(name, caption(result, measures), heads, shown, notes)
     table = with_scores_of(table, result)
     return chosen_columns(table) if first.shown else table
+
+
+def meanings(result: MeasuredResult) -> dict[str, str]:
+    """What the marks of cells mean."""
+    people = f"people: {result.people_note}"
+    return {NOT_ABOVE: "not significantly above the best control", OF_PEOPLE: people}
 
 
 INTERVALS = "{:g}% intervals in brackets"
@@ -264,6 +271,7 @@ def extra_table(result: MeasuredResult | None, extra: Extra, title: str = "") ->
     With a result, the table for LaTeX has the signatures of its scores.
     """
     table = print_extra(result, extra)
+    table = table._replace(groups=highlighted_rows_first(table.groups))
     html = rendered("extra_table.html.j2", table=table, links=save_links([table]))
     return Block(
         f"extra-{extra.name}", title or extra.title, html, folded=extra.folded, tables=(table,)
@@ -378,7 +386,7 @@ def _groups(result: MeasuredResult, first: Measure) -> list[list[MetricResult]]:
     for metric in result.metrics:
         if metric.statistics is not None:
             kind = row_kind(metric)
-            if kind == "result" and metric.has_learned_from(result.experiment):
+            if kind == "result" and metric.why_not_ranked(result.experiment):
                 kind = "learned"
             by_kind.setdefault(kind, []).append(metric)
     groups: list[list[MetricResult]] = []
@@ -424,7 +432,8 @@ def _people(
     for measure in measures:
         estimate = result.people.get(measure.key)
         text = DASH if estimate is None else with_interval(measure, estimate)
-        row.append(PrintCell(scale_numbers(text) if measure.unit == "score" else text))
+        mark = OF_PEOPLE if estimate is not None and result.people_note else ""
+        row.append(PrintCell(scale_numbers(text) if measure.unit == "score" else text, mark=mark))
         row += [PrintCell(DASH)] * bool(printed[measure.key])
     return row
 

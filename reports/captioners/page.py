@@ -21,15 +21,16 @@ from metaeval.reports.shared.print_tables import (
     PrintCell,
     PrintTable,
     chosen_columns,
+    highlighted_rows_first,
     scale_numbers,
     with_scores_of,
 )
 from metaeval.reports.shared.run import LoadedRun, image_paths_in
 from metaeval.results.measured import Extra, MeasuredResult
 from metaeval.results.notes import fill_sentences
-from metaeval.results.sentences import system_text
+from metaeval.results.sentences import score_title, system_text
 from metaeval.runs import files
-from metaeval.runs.print_style import style
+from metaeval.runs.print_style import highlighted_first, style
 from metaeval.runs.records import CAPTION, HUMAN, IMAGE_ID, METRIC, REFERENCES, SCORE, SET
 
 MATRICES = {"agreement-within-image": "Agreement", "human": "Human"}
@@ -40,6 +41,7 @@ CAPTION_PARTS = (
     ". Systems of a column that share a letter are not separated at {tests.alpha:.2g} ({methods}; "
     "Holm over {pairs} pairs); bold: the best, and those not separated from it",
     "; ↑ ↓: significantly better or worse than {baseline}",
+    "; lower is better: {lower}",
 )
 EXAMPLES = (
     "{} images, those first on which the metrics disagree most about which system is better. {}"
@@ -72,7 +74,7 @@ def _chart(result: MeasuredResult) -> Block:
     for name, systems in result.systems.items():
         if len(systems.ranking) > 1:
             estimates = {system: systems.scores[system] for system in systems.ranking}
-            return charts.intervals("ranking", "Ranking", estimates, name)
+            return charts.intervals("ranking", "Ranking", estimates, _head(result, name))
         break
     return Block("", "", Markup(""))
 
@@ -95,11 +97,11 @@ def _systems(run: LoadedRun) -> list[Block]:
 
 def _of_scores(run: LoadedRun, names: Sequence[str], table: PrintTable | None) -> Markup:
     """A row a system, best first; a column for each of these scores, with letters of all pairs."""
-    result = run.result
+    result, names = run.result, highlighted_first(names)
     rankings = [result.systems[name] for name in names]
     letters = [ranking.letters() for ranking in rankings]
     rows = []
-    for system in next(iter(result.systems.values())).scores:
+    for system in highlighted_first(next(iter(result.systems.values())).scores):
         cells = [
             {
                 "text": system_text(ranking, system),
@@ -114,29 +116,32 @@ def _of_scores(run: LoadedRun, names: Sequence[str], table: PrintTable | None) -
     return rendered(
         "systems_table.html.j2",
         caption=_caption(run),
-        heads=["System", *names],
+        heads=["System", *(_head(result, name) for name in names)],
         rows=rows,
         links=save_links([table]) if table is not None else [],
     )
+
+
+def _head(result: MeasuredResult, name: str) -> str:
+    return score_title(name, lower=result.systems[name].best == "lowest")
 
 
 def systems_table(run: LoadedRun) -> PrintTable:
     """The same for a paper, with intervals. Means of sentences are in the CSV alone where the
     metric has a corpus score."""
     result = run.result
-    first = next(iter(result.systems.values()))
+    first, names = next(iter(result.systems.values())), highlighted_first(result.systems)
     rows = []
     for system in first.scores:
         row = [PrintCell(system)]
-        for ranking in result.systems.values():
+        for ranking in map(result.systems.__getitem__, names):
             mark = f"{ranking.letters()[system]}{ARROWS[ranking.against(system)]}"
             text = scale_numbers(system_text(ranking, system, interval=True))
             row.append(PrintCell(text, system in ranking.leaders, f" {mark}" if mark else ""))
         rows.append(row)
-    in_full = [
-        k for k, name in enumerate(result.systems, 1) if name.endswith("(mean of sentences)")
-    ]
-    table = PrintTable("systems", _caption(run), ["System", *result.systems], [rows])
+    in_full = [k for k, name in enumerate(names, 1) if name.endswith("(mean of sentences)")]
+    groups = highlighted_rows_first([rows])
+    table = PrintTable("systems", _caption(run), ["System", *names], groups)
     table = table._replace(in_full=() if style().columns else in_full)
     return chosen_columns(with_scores_of(table, result))
 
@@ -155,6 +160,7 @@ def _caption(run: LoadedRun) -> str:
         tests=tested[0].comparisons if tested else None,
         pairs=len(tested[0].comparisons.pairs) if tested else None,
         baseline=tested[0].baseline if tested else None,
+        lower=", ".join(name for name, r in result.systems.items() if r.best == "lowest"),
     )
     return f"{''.join(parts)}."
 

@@ -66,11 +66,11 @@ def _histograms_by_version(run: LoadedRun, names: Sequence[str]) -> list[Block]:
     colours = dict(zip(names, figure_style.levels(len(names)), strict=True))
     rho = run.result.declared[0]
     values = {name: f"ρ {text_of(rho, m.numbers[rho.key])}" for name, m in metrics.items()}
-    lower = [name for name, m in metrics.items() if not m.column.higher_is_better]
+    lower = run.result.lower_is_better
     ranks = scores.assign(score=caption_ranks(scores, lower))
     ends = (0.5, 0.5 + scores["metric"].value_counts().max())
     return [
-        charts.histograms("histograms", "Scores by version", scores, colours),
+        charts.histograms("histograms", "Scores by version", scores, colours, lower=lower),
         charts.histograms("ranks", "Ranks by version", ranks, colours, values, ends, RANKS),
     ]
 

@@ -91,7 +91,7 @@ def _charts(
         record["x_title"] = "words of the caption"
     title = "Residuals by length: the place by a score minus that by people, in points"
     return [
-        charts.by_rating(scores, captions["people"].to_numpy()),
+        charts.by_rating(scores, captions["people"].to_numpy(), run.result.lower_is_better),
         charts.curves(Extra.of("residuals", title, records, folded=True))
         if records
         else Block("", "", Markup("")),

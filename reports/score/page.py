@@ -42,7 +42,8 @@ def _histograms(run: LoadedRun) -> Block:
     table = bins.frame()
     table["score"] = (table["from"] + table["to"]) / 2
     table["set"] = "captions"
-    return charts.histograms("distributions", "Distributions", table, {"captions": BLUE})
+    colours, lower = {"captions": BLUE}, run.result.lower_is_better
+    return charts.histograms("distributions", "Distributions", table, colours, lower=lower)
 
 
 def _captions(run: LoadedRun) -> Block:

@@ -93,6 +93,9 @@ class PrintCell(NamedTuple):
     number: float | None = None
 
 
+Row = Sequence[PrintCell]
+
+
 class PrintTable(NamedTuple):
     """A table for print.
 
@@ -178,6 +181,18 @@ def write_tables(directory: Path, tables: Iterable[PrintTable]) -> None:
 
 
 HIGHLIGHT = "▸"
+
+
+def highlighted_rows_first(groups: Sequence[Sequence[Row]]) -> list[Sequence[Row]]:
+    """The groups with the rows that the style highlights as the first group."""
+
+    def chosen(group: Sequence[Row], *, first: bool) -> list[Row]:
+        names = style().highlight
+        return [row for row in group if (row[0].text.removeprefix(PART) in names) is first]
+
+    first = [row for group in groups for row in chosen(group, first=True)]
+    others = [chosen(group, first=False) for group in groups]
+    return [group for group in (first, *others) if group]
 
 
 def highlighted(table: PrintTable) -> PrintTable:

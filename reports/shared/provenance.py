@@ -1,14 +1,12 @@
 """Where the numbers come from: the facts of run.json as short tables."""
 
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from string import ascii_lowercase
 from typing import Any, NamedTuple
 
-from metaeval.reports.shared.formatting import count, join_words, number, row_kind, seconds
+from metaeval.reports.shared.formatting import count, join_words, number, seconds
 from metaeval.reports.shared.run import LoadedRun
-from metaeval.results.base import NEW, MetricResult, TrainingRecord
 from metaeval.results.run import RunInfo
 
 BLEU = ("BLEU without a match", "captions ordered by pycocoevalcap's constants, 1e-15 and 1e-9")
@@ -108,70 +106,3 @@ def reproduction(run: LoadedRun, settings: Mapping[str, object]) -> Provenance:
             for family in info.metrics
         ],
     )
-
-
-class Footnote(NamedTuple):
-    """A mark, what it says, and the metrics that bear it."""
-
-    mark: str
-    text: str
-    metrics: tuple[str, ...]
-
-
-def training_footnotes(metrics: Sequence[MetricResult], experiment: str) -> list[Footnote]:
-    """One footnote for each fact about training, in the order of the metrics; parts have none."""
-    bearers: dict[str, list[str]] = {}
-    results = [metric for metric in metrics if row_kind(metric) == "result"]
-    for metric in results:
-        if metric.training is not None:
-            learned = metric.column.learned_from_corruptions
-            for text in _training_texts(metric.training, learned, experiment):
-                bearers.setdefault(text, []).append(metric.name)
-    if (seeds := _seed_text(results)) is not None:
-        bearers[seeds] = [m.name for m in results if m.training and m.training.seeds]
-    return [
-        Footnote(mark, text, tuple(names))
-        for mark, (text, names) in zip(ascii_lowercase, bearers.items(), strict=False)
-    ]
-
-
-CHOSEN = (
-    "Chosen on this experiment's dev images: of the trainings that were tried, this one did best "
-    "here, on images that are not scored. No such choice is known of the metrics without this mark."
-)
-BUILT_ON = (
-    "Built on, or started from, {}, which was trained on captions of photographs like these: by "
-    "its own card on {}, in pairs."
-)
-SEEDS = (
-    "The weights of one of several trainings that differ in their seed. Mean ± standard deviation "
-    "of ρ over all training seeds: {}."
-)
-
-
-def _training_texts(training: TrainingRecord, learned: bool, experiment: str) -> Iterable[str]:
-    if experiment in training.chosen_on:
-        yield CHOSEN
-    for model in training.caption_models:
-        pairs = join_words([f"{count(n)} of {name}" for name, n in model.pairs.items()])
-        yield BUILT_ON.format(model.model, pairs)
-    by_status: dict[str, list[str]] = {}
-    for name, status in (training.versions or {}).items():
-        by_status.setdefault(status, []).append(name)
-    # a metric that learned from no corrupted caption has seen none of these: not worth a footnote
-    if learned or by_status.keys() - {NEW}:
-        parts = [f"{status}: {join_words(names)}" for status, names in by_status.items()]
-        yield f"Of the versions here {'; '.join(parts)}."
-
-
-def _seed_text(metrics: Sequence[MetricResult]) -> str | None:
-    """The footnote on training seeds; `None` where none were measured on this run."""
-    spreads = [(m.name, m.training.seeds) for m in metrics if m.training and m.training.seeds]
-    if not spreads:
-        return None
-    values = [
-        f"{name} {number(s.rank_order_rho.mean)} ± {number(s.rank_order_rho.sd)} "
-        f"({len(s.seeds)} seeds)"
-        for name, s in spreads
-    ]
-    return SEEDS.format("; ".join(values))

@@ -141,7 +141,7 @@ def _metric(name: str, jobs: Sequence[SweepJob], cells: Sequence[SettingCell]) -
     first = next((m for _, m in entries if m.ok), entries[0][1])
     training = first.training
     for result, entry in entries:
-        if entry.training is not None and entry.has_learned_from(result.experiment):
+        if entry.training is not None and entry.why_not_ranked(result.experiment):
             chosen = entry.training.chosen_on
             chosen = (*chosen, SWEEP) if result.experiment in chosen else chosen
             training = entry.training.model_copy(update={"chosen_on": chosen})

@@ -17,7 +17,7 @@ from metaeval.runs import files
 from metaeval.runs.store import MemoryStore
 
 SMALL = ("dataset=scenes", "dataset.limit=8", "stats.replicates=10", "metrics=[bleu]",
-         "metric.bleu.tokenizer=whitespace", "report=none")  # fmt: skip
+         "controls=[]", "metric.bleu.tokenizer=whitespace", "report=none")  # fmt: skip
 
 
 def configured(tmp_path: Path, *overrides: str) -> DictConfig:

@@ -50,7 +50,8 @@ COLUMNS: Mapping[str, dict[str, Any]] = {
     "A-part": {"part_of": "A"}, "Random": {"control": True}, "Length": {"control": True},
     "U": {"untrained": True}, "B": {"batch_dependent": True},
 }  # fmt: skip
-ROWS = ["A", "A-part", "B", "C", "L", "Length", "Random", "U"]  # each group best first
+# what is highlighted, then each group best first
+ROWS = ["B", "A", "A-part", "C", "L", "Length", "Random", "U"]
 # difference a − b with its interval, p-values after Holm of the bootstrap and of the permutation
 PAIRS = {
     ("A", "B"): (0.02, -0.03, 0.07, 0.3, 0.01),
@@ -319,7 +320,7 @@ def test_bold_and_daggers_are_tests_of_the_column(html: str) -> None:
         for k, head in enumerate(heads.cells)
     }
     assert {head: names for head, names in bold.items() if names} == {
-        "accuracy": ["A", "B"], "errors": ["B"],
+        "accuracy": ["B", "A"], "errors": ["B"],
     }  # fmt: skip
     daggers = [
         row.attributes["data-metric"] for row in rows if "†" in "".join(c.text for c in row.cells)
@@ -453,10 +454,10 @@ def test_cells_of_extras(html: str) -> None:
     table = rows_of(section_of(html, "extra-more"))
     assert [[cell.text for cell in row.cells] for row in table] == [
         ["Metric name", "Share", "Is so", "N", "Text", "None"],
-        ["A", "0.500 [0.400, 0.600]", "yes", "12,345", "x", "–"],
         ["B", "−0.250", "no", "1", "y", "–"],
+        ["A", "0.500 [0.400, 0.600]", "yes", "12,345", "x", "–"],
     ]
-    assert [row.attributes.get("class") for row in table] == [None, None, "highlight"]
+    assert [row.attributes.get("class") for row in table] == [None, "highlight", None]
     heads, *rows = rows_of(section_of(html, "extra-grid"))
     assert [cell.text for cell in heads.cells] == ["Metric", "low_one", "high_one"]
     # from −1 to 3: a quarter of the way to 0; what is not a number has no colour
@@ -530,8 +531,8 @@ def test_the_ranking_is_drawn_from_the_same_numbers(
     assert to_hex(axes.get_yticklabels()[2].get_color()) == RED
     assert axes.get_xlabel() == "accuracy, per cent"
     assert (
-        "Interval of each metric; band: the best control, Length; grey: learned from captions like "
-        "these; diamond: the printed value; dotted: people."
+        "Interval of each metric; band: the best control, Length; grey: not ranked, chosen on this "
+        "experiment; diamond: the printed value; dotted: people."
     ) in block.html
     by_errors = charts.ranking(run, ERRORS).figures["ranking"].axes[0]
     assert [t.get_text() for t in by_errors.get_yticklabels()] == ["L", "B", "A", "C", "Length"]

@@ -76,9 +76,10 @@ def test_a_histogram_has_a_panel_for_each_metric() -> None:
     table = pd.DataFrame(
         {"metric": ["A"] * 4 + ["B"] * 4, "set": ["x", "y"] * 4, "score": range(8)}
     )
-    block = charts.histograms("scores", "Scores", table, {"x": "#1f4f8f", "y": "#a8322a"})
+    colours = {"x": "#1f4f8f", "y": "#a8322a"}
+    block = charts.histograms("scores", "Scores", table, colours, lower={"B"})
     axes = [a for a in block.figures["scores"].axes if a.get_visible()]
-    assert [a.get_title() for a in axes] == ["A", "B"]
+    assert [a.get_title() for a in axes] == ["A", "B\na lower score is better"]
     assert [text.get_text() for text in block.figures["scores"].legends[0].texts] == ["x", "y"]
     assert all(len(a.lines) + len(a.collections) == 2 for a in axes)
     (stem,) = charts.histograms("scores-x/../../PWN", "S", table, {"x": "#1f4f8f"}).figures

@@ -5,12 +5,14 @@ import math
 import re
 from itertools import combinations, product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from pydantic import ValidationError
 
 from metaeval.errors import InputError
+from metaeval.experiments.printout import printout
 from metaeval.results.base import Estimate, Measured, MetricResult, Test, TrainingRecord
 from metaeval.results.comparison import Comparison, Comparisons
 from metaeval.results.files import dump, read_info, read_result, write_info, write_result
@@ -23,7 +25,7 @@ from metaeval.results.sentences import (
     leaders,
     sentences,
 )
-from metaeval.runs.records import ScoreColumn, Tally
+from metaeval.runs.records import BATCH_DEPENDENT, ScoreColumn, Tally
 from tests.results.measured_results import (
     ACCURACY,
     against,
@@ -212,7 +214,14 @@ def test_a_metric_that_learned_from_the_test_is_not_among_the_others() -> None:
     )
     learned = whole.metrics[0].model_copy(update={"training": TRAINED})
     result = whole.model_copy(update={"metrics": (learned, *whole.metrics[1:])})
-    assert leaders(result) == "B leads (80.0): every other ranked metric is significantly lower."
+    text = "B leads (80.0): every other ranked metric is significantly lower."
+    assert leaders(result) == text
+    above = "Above the leader, but not ranked: A (accuracy 90.0), chosen on this experiment."
+    assert sentences(result)[0] == f"{text} {above}"
+    drawn = TrainingRecord(versions={"x": "new", "y": "seen in training"})
+    last = whole.metrics[2].model_copy(update={"training": drawn})
+    below = whole.model_copy(update={"metrics": (*whole.metrics[:2], last, whole.metrics[3])})
+    assert sentences(below)[0].endswith("lower.")
     assert above_control(result).startswith("Every ranked metric is significantly above the best")
     alone = whole.model_copy(update={"metrics": (learned,)})
     assert leaders(alone) == "No ranked metric has a value."
@@ -234,6 +243,107 @@ def test_nobody_leads_without_a_test() -> None:
     lowest = Measure("accuracy", "error", unit="share", best="lowest")
     result = measured_result({"A": 0.5, "B": 0.6}, declared=(lowest,))
     assert leaders(result) == "A has the lowest value (50.0); no test compares the metrics."
+
+
+POOLED, WITHIN = Measure("pooled", "ρ", primary=True), Measure("within", "ρ within", primary=True)
+FURTHER = Measure("further", "τ", group="Further", primary=True)
+
+
+def of_measures(pooled: str, within: str, tied: str = "") -> MeasuredResult:
+    """Three metrics by measures that order them as these letters; a test separates every pair but
+    `tied`."""
+    places = {"pooled": pooled, "within": within, "further": "CBA"}
+    metrics = [
+        MetricResult(
+            column=ScoreColumn(name),
+            family=name,
+            statistics=Measured(
+                values={
+                    key: Estimate(value=round(0.9 - 0.2 * order.index(name), 1))
+                    for key, order in places.items()
+                }
+            ),
+        )
+        for name in "ABC"
+    ]
+    comparisons = {
+        key: Comparisons(
+            measure=key,
+            alpha=0.05,
+            pairs=tuple(
+                comparison_of(a, b, 0.2, 0.5 if {a, b} == set(tied) else 0.01)
+                for a, b in combinations(order, 2)
+            ),
+        )
+        for key, order in places.items()
+    }
+    return MeasuredResult(
+        experiment="x", dataset="y", metrics=tuple(metrics), comparisons=comparisons,
+        declared=(POOLED, WITHIN, FURTHER),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("orders", "expected"),
+    [
+        (("ABC", "ACB"), "A leads (0.900): every other metric is significantly lower."),
+        (("ABC", "BAC"), "By measure: A leads in ρ (0.900); B leads in ρ within (0.900)."),
+        (
+            ("ABC", "BAC", "AB"),
+            "By measure: A leads, not separated from B, in ρ (0.900); "
+            "B leads, not separated from A, in ρ within (0.900).",
+        ),
+    ],
+)
+def test_every_leader_of_a_primary_measure_is_named(orders: Any, expected: str) -> None:
+    """Measures of another group answer other questions."""
+    assert sentences(of_measures(*orders)) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("order", "own", "expected"),
+    [
+        (
+            "ABC",
+            "B",
+            "B is number 2 of 3 by ρ (0.700): not separated from A (the best known and next "
+            "above); significantly better than C (next below).",
+        ),
+        (
+            "CAB",
+            "B",
+            "B is number 3 of 3 by ρ (0.500): significantly worse than C (the best known); not "
+            "separated from A (next above).",
+        ),
+        ("BAC", "B", "B is number 1 of 3 by ρ (0.900): not separated from A (the best known and "
+                     "next below)."),
+        ("ABC", "Z", ""),
+    ],
+)  # fmt: skip
+def test_how_a_metric_of_the_user_stands(order: str, own: str, expected: str) -> None:
+    result = of_measures(order, order, "AB").model_copy(update={"own": (own,)})
+    assert sentences(result)[1:] == ([expected] if expected else [])
+
+
+def test_the_highest_is_named_first_of_those_above_the_control() -> None:
+    """The order of the configuration had the best behind "and 2 more"."""
+    values = {name: k / 10 for k, name in enumerate("ABCDEFGHI")}
+    tests = {name: 0.01 if name != "A" else 0.5 for name in values}
+    control = against("Length", 0.1, tests, "something")
+    result = measured_result(values, {"Length": 0.1}, controls={"accuracy": control})
+    assert above_control(result).endswith("Length (10.0): I, H, G, F, E, D and 2 more.")
+
+
+def test_a_column_says_what_a_reader_must_know() -> None:
+    chair = ScoreColumn("CHAIR-i", higher_is_better=False, batch_dependent=True)
+    assert chair.remarks == f"{BATCH_DEPENDENT}; a lower score is better"
+    assert ScoreColumn("CIDEr").remarks == ""
+    people = {"accuracy": Estimate(value=0.5)}
+    result = measured_result({"A": 0.6}, people=people, people_note="one with the others")
+    lower = result.metrics[0].model_copy(update={"column": chair})
+    lines = printout(result.model_copy(update={"metrics": (lower,)}), Path("x.json")).splitlines()
+    assert lines[1].startswith(f"CHAIR-i [{chair.remarks}]")
+    assert lines[3] == "(people): one with the others"
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ def write_captioners_run(folder: Path, copies: int = 4, *overrides: str) -> Path
         [
             "experiment=captioners", "dataset=coco",
             f"dataset.captions={folder}/captions_tiny.json",
-            "metrics=[bleu,rouge_l,cider,clipscore]", "report=none",
+            "metrics=[bleu,rouge_l,cider,clipscore]", "controls=[]", "report=none",
             f"paths.cache={folder}/cache",
             "stats.replicates=50", "stats.tie_seeds=2", "task.permutations=200", *overrides,
         ]

@@ -271,8 +271,8 @@ def run(folder: Path, captions: str, *overrides: str) -> Path:
         [
             "experiment=captioners", "dataset=coco",
             f"dataset.captions={folder}/captions_tiny.json",
-            "metrics=[bleu,rouge_l]", "report=none", f"paths.cache={folder}/cache", *FAST,
-            captions, *overrides,
+            "metrics=[bleu,rouge_l]", "controls=[]", "report=none",
+            f"paths.cache={folder}/cache", *FAST, captions, *overrides,
         ]
     )  # fmt: skip
     task = Captioners(config.task.permutations, config.task.baseline)

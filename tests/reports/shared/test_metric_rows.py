@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from metaeval.reports.shared.provenance import training_footnotes
 from metaeval.results.base import MetricResult, Spread, Status, TrainingRecord, TrainingSpread
 from metaeval.results.measured import MeasuredResult
+from metaeval.results.sentences import training_footnotes
 from metaeval.runs.records import CaptionModel, ScoreColumn
 
 MINILM = CaptionModel("MiniLM", {"COCO": 828395, "Flickr30k": 317695})
