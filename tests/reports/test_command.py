@@ -21,7 +21,9 @@ def test_a_run_gets_its_report_and_a_sweep_is_gathered(
     assert not (tmp_path / "0" / "figures").exists()
     assert run_verb(["report", str(tmp_path / "1"), "--explanations", "0"]) == 0
     drawn = {path.name for path in (tmp_path / "1" / "figures").iterdir()}
-    assert drawn == {f"{n}.{form}" for n in ("ranking", "histograms", "ranks") for form in ("svg", "pdf")}
+    assert drawn == {
+        f"{n}.{form}" for n in ("ranking", "histograms", "ranks") for form in ("svg", "pdf")
+    }
     assert run_verb(["report", str(tmp_path)]) == run_verb(["report", str(tmp_path / "deep")]) == 0
     names = ("0/report.html", "1/report.html", "sweep.html", "deep/sweep.html")
     pages = [tmp_path / name for name in names]
