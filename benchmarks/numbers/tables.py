@@ -348,7 +348,7 @@ JUDGMENT_TABLES = (
         (
             judged(
                 "dataset=flickr8k_expert "
-                "metrics=[bleu,sacrebleu,meteor,rouge_l,cider,chrf,bertscore]"
+                "metrics=[bleu,sacrebleu,meteor,rouge_l,cider,chrf,bertscore] controls=[]"
             ),
         ),
         metric_table(
@@ -363,7 +363,7 @@ JUDGMENT_TABLES = (
     Table(
         "flickr8k",
         tuple(
-            judged(f"dataset=flickr8k_{name} metrics=[bleu,meteor,rouge_l,cider,spice]")
+            judged(f"dataset=flickr8k_{name} metrics=[bleu,meteor,rouge_l,cider,spice] controls=[]")
             for name in ("expert", "cf")
         ),
         metric_table(
@@ -384,7 +384,7 @@ JUDGMENT_TABLES = (
     ),
     Table(
         "composite",
-        (*parsed("dataset=composite"), judged("dataset=composite metrics=[spice]")),
+        (*parsed("dataset=composite"), judged("dataset=composite metrics=[spice] controls=[]")),
         metric_table(
             lambda run: f"{COMPOSITE_TAU}_{composite_views(run)[-1]}",
             composite,
@@ -796,7 +796,7 @@ OTHER_TABLES = (
         (
             "-m metaeval experiment=captioners dataset=coco_karpathy_test "
             "dataset.exclude=val2017 captions=${METAEVAL_DATA}/coco/captioners "
-            "metrics=[cider,meteor,faier,tiger,vifidel]",
+            "metrics=[cider,meteor,faier,tiger,vifidel] controls=[]",
         ),
         captioners,
     ),
