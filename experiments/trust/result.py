@@ -33,7 +33,6 @@ from metaeval.results.resampled import Resampled
 from metaeval.results.run import RunInfo
 
 DEMONSTRATION = "scenes"  # the model of columns that drawn scenes alone have trained
-FITTED_FAMILY = "fitted"
 NOTES = (
     "Skill: how far a metric gets from a blind control (0) to the ceiling (1), over the tests of a "
     "use together, against the control that is hardest to beat. Blind controls see neither image "

@@ -184,7 +184,7 @@ def test_gaps_are_measured_on_the_items_that_are_there() -> None:
 
 @pytest.mark.parametrize("k", [1, 3])
 def test_metrics_without_signal_are_rarely_shown(k: int) -> None:
-    """At most 5 % of two hundred; `python -m benchmarks.trust_level` simulates more."""
+    """At most 5 % of two hundred; `python -m research.trust_level` simulates more."""
     rng = np.random.default_rng(0)
     shown = 0
     for _ in range(10):

@@ -1,6 +1,6 @@
 """How often `experiment=trust` calls a skill "shown", by simulation: level and power of its rule.
 
-    python -m benchmarks.trust_level
+    python -m research.trust_level
 
 A test has n images; a metric and six equally good blind controls are right or wrong on each, with
 correlated errors. The metric's skill differs between the k tests of a use with this standard
