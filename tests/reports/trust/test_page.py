@@ -45,7 +45,7 @@ def test_the_matrix_leads_to_the_evidence_of_each_cell(tmp_path: Path) -> None:
     anchors = {c["metric"]: f"c{k}" for k, c in enumerate(cells) if c["use"] == "pairs"}
     for part in (
         f'<a class="shown" href="#{anchors["A"]}" title="A: shown, 0.80">1 1/1*</a>',
-        f'<a class="below" href="#{anchors["B"]}" title="B: below, 0.00">2 0/1</a>',
+        f'<a class="below none" href="#{anchors["B"]}" title="B: below, 0.00">2 0/1</a>',
         f'<a class="" href="#{anchors["Copy"]}" title="Copy: control, 0.40">1/1</a>',
         f'id="{anchors["A"]}"',
         '<th scope="row">Copy <small>control</small></th>',
