@@ -34,7 +34,7 @@ from metaeval.papers.expected import cells_of, values_of
 from metaeval.results.base import MetricResult
 from metaeval.results.graded import MEASURES, rows_by_metric
 from metaeval.results.measured import SETS, MeasuredResult
-from metaeval.results.trust import cell_text, matrix_rows
+from metaeval.results.trust import cell_text, matrix_rows, size_of
 from metaeval.runs import files
 from metaeval.stats.correlation.rank_order import by_equation_12, rank_order
 
@@ -613,9 +613,13 @@ def trust_uses(results: Sequence[Result]) -> str:
     """The answer in one look: ten metrics, and what each use rests on."""
     result = results[0].read()
     uses = [use for use in result.extra("uses").records if use["tests"]]
-    rows = [each for each in matrix_rows(result) if each["metric"] in KNOWN]
+    rows = [
+        {**each, "metric": each["metric"].removesuffix(" (gold objects)")}
+        for each in matrix_rows(result)
+        if each["metric"] in KNOWN
+    ]
     lines = ["```", *text_table(rows, ""), "```", ""]
-    lines += [f"- **{use['id']}**: {use['use']}; {use['tests']} tests, {use['n']}" for use in uses]
+    lines += [f"- **{use['id']}**: {use['use']} ({size_of(use)})" for use in uses]
     return "\n".join([*lines, "", *_without_tests(result)])
 
 
