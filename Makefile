@@ -90,7 +90,7 @@ tables: $(READY)
 	$(BIN)/python -m tests.docs.generated
 
 picture: $(READY)
-	$(BIN)/python -m metaeval experiment=replace metrics=[bleu,meteor,rouge_l,cider,controls] hydra.run.dir=build/picture
+	$(BIN)/python -m metaeval experiment=replace dataset=coco_val2017 metrics=[bleu,sacrebleu,meteor,rouge_l,cider,controls] hydra.run.dir=build/picture
 	sed '0,\|</head>|s||<style>section:not(#answer):not(#ranking):not(#histograms),header,nav,.save,.question{display:none!important}main{max-width:none!important;padding:8px!important}</style></head>|' build/picture/report.html > build/picture/picture.html
 	$(CHROMIUM) --window-size=960,1000 --screenshot=build/picture/picture.png file://$(CURDIR)/build/picture/picture.html
 	$(BIN)/python -m benchmarks.numbers.pictures build/picture/picture.png docs/report.png rule-based
