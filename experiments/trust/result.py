@@ -308,6 +308,12 @@ def _best(of: UseCells) -> list[str]:
     return sorted(first, key=lambda name: (-(of.cells[name].skill.value or 0.0), name))
 
 
+def _listed(of: UseCells, names: Sequence[str]) -> str | None:
+    """ "CIDEr 3/5, METEOR 2/5": with the tests in which each is above every blind control."""
+    texts = (f"{n} {of.cells[n].number('above')}/{len(of.cells[n].counted)}" for n in names)
+    return ", ".join(texts) or None
+
+
 def _use(use: Use, of: UseCells, baselines: Sequence[str]) -> dict[str, Any]:
     """The answer for a use: the metrics that no test puts below another, and what it rests on."""
     best = _best(of)
@@ -322,8 +328,8 @@ def _use(use: Use, of: UseCells, baselines: Sequence[str]) -> dict[str, Any]:
     return {
         "use": use.title,
         "id": use.id,
-        "rank 1": ", ".join(best) or None,
-        "shown, too": ", ".join(shown) or None,
+        "rank 1": _listed(of, best),
+        "shown, too": _listed(of, shown),
         "skill": first.skill,
         "tests": len(counted),
         "n": _sizes(first.counted),
