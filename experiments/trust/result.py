@@ -33,6 +33,7 @@ from metaeval.results.resampled import Resampled
 from metaeval.results.run import RunInfo
 
 DEMONSTRATION = "scenes"  # the model of columns that drawn scenes alone have trained
+DRAWN = "All captions are of drawn scenes: this shows how it works, do not report it."
 NOTES = (
     "Skill: how far a metric gets from a blind control (0) to the ceiling (1), over the tests of a "
     "use together, against the control that is hardest to beat. Blind controls see neither image "
@@ -134,9 +135,10 @@ def gathered(
         Extra.of("evidence", "Evidence", _evidence(every), kind="data"),
         Extra.of("examples", "Captions", _examples(every), kind="data"),
     ]
+    datasets = sorted({run.result.dataset for run in runs if run.result is not None})
     return MeasuredResult(
         experiment="trust",
-        dataset=", ".join(sorted({run.result.dataset for run in runs if run.result is not None})),
+        dataset=", ".join(datasets),
         facts={"Battery": battery, "Experiments": len(items), "Metrics": len(ran) - len(baselines)},
         settings={
             "battery": battery,
@@ -147,6 +149,7 @@ def gathered(
         declared=(),
         extras=tuple(extras),
         notes=tuple(fill_sentences(NOTES, rules=rules)),
+        caveat=DRAWN if datasets == [DEMONSTRATION] else "",
     )
 
 

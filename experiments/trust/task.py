@@ -149,7 +149,7 @@ class Trust(Streaming):
         )
 
     def printout(self, summary: MeasuredResult, out: Path, file: Path) -> str:
-        lines = [*text_table(matrix_rows(summary), ""), ""]
+        lines = [*text_table(matrix_rows(summary), ""), summary.caveat, ""]
         lines += [f"{use['use']}: {answer_of(use)}" for use in summary.extra("uses").records]
         changes = [
             {"metric": one["change"], "words that change": f"{one['words']} of {one['of']}"}

@@ -120,6 +120,7 @@ def _context(result: MeasuredResult) -> dict[str, Any]:
         "with_interval": number_with_interval,
         "number": number,
         "least": result.settings["minimal_skill"],
+        "caveat": result.caveat,
     }
 
 

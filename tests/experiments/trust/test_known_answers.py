@@ -131,3 +131,8 @@ def test_what_knows_nothing_is_shown_for_nothing(found: TrustRun, metric: str) -
 def test_a_copy_of_a_metric_has_its_skills(found: TrustRun) -> None:
     for what in ("word", "skill", "skill_low", "skill_high", "n"):
         assert of_uses(found, "copy", what) == of_uses(found, "ROUGE-L", what)
+
+
+@pytest.mark.slow
+def test_scenes_alone_are_not_to_be_reported(found: TrustRun) -> None:
+    assert "do not report" in found.result.caveat
