@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics as median_of
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from metaeval.errors import ConfigError
@@ -145,7 +145,7 @@ def gathered(
             **rules.model_dump(),
             "highlight": tuple(dict.fromkeys([*own, *highlight])),
         },
-        metrics=_entries(runs, columns, metrics or {}, uses.baselines),
+        metrics=_entries(runs, columns, metrics or {}),
         declared=(),
         extras=tuple(extras),
         notes=tuple(fill_sentences(NOTES, rules=rules)),
@@ -204,7 +204,6 @@ def _entries(
     runs: Sequence[ItemRun],
     columns: Mapping[str, MetricResult],
     metrics: Mapping[str, Metric],
-    baselines: Sequence[str],
 ) -> tuple[MetricResult, ...]:
     """The columns, each with its cost and with what its metric takes, as far as it is known.
 
@@ -230,8 +229,7 @@ def _entries(
             "runs_network": None if metric is None else metric.runs_network,
         }
         numbers = Measured(values={}, facts=facts) if m.ok else None
-        column = replace(m.column, control=m.family in baselines)
-        update = {"column": column, "statistics": numbers, "counts": ()}
+        update = {"statistics": numbers, "counts": ()}
         entries.append(m.model_copy(update=update))
     return tuple(entries)
 

@@ -163,7 +163,7 @@ def test_a_run_gives_the_same_bytes_again_from_a_cache_that_is_there(tmp_path: P
         return tmp_path / name
 
     first, again = run("a", "c"), run("b", "c")
-    for name in ("statistics.json", "captions.parquet", "scores.parquet"):
+    for name in ("statistics.json", "captions.parquet", "scores.parquet", "replicates.parquet"):
         assert (first / name).read_bytes() == (again / name).read_bytes()
     result = read_result(first / "statistics.json")
     assert [m.name for m in result.metrics if m.ok] == ["CIDEr", "Length"]
@@ -172,7 +172,8 @@ def test_a_run_gives_the_same_bytes_again_from_a_cache_that_is_there(tmp_path: P
     own = [t["share"] for (a, b), t in shares.items() if a == b and t["n"]]
     assert all(share == 1.0 for share in own)
     cider = result.metric("CIDEr").numbers
-    assert cider["resists"].value == pytest.approx(1 - cider["fooled_fluent"].value)
+    tied = 1 - cider["fooled_fluent"].value - cider["resists"].value  # half of the equal scores
+    assert 0 <= tied <= (1 - cider["fooled_fluent"].value) / 2
     against = result.controls["resists"]
     assert (against.control, [c.a for c in against.comparisons]) == ("Length", ["CIDEr"])
 
