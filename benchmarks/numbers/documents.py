@@ -15,6 +15,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
@@ -121,7 +122,7 @@ def run_all(commands: Iterable[str], out: Path, root: Path) -> dict[str, Result]
     distinct = list(dict.fromkeys(commands))
     for number, command in enumerate(distinct, 1):
         print(f"{number} of {len(distinct)}: python {command}", file=sys.stderr, flush=True)
-        folder = out / f"{number:02d}"
+        folder = out / sha256(command.encode()).hexdigest()[:12]  # another run is never replaced
         argv = [sys.executable, *shlex.split(os.path.expandvars(command))]
         if command.startswith("-m metaeval "):
             argv += ["report=none", f"hydra.run.dir={folder}"]
