@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics as median_of
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -254,11 +255,14 @@ def _tests(use: Use, given: Sequence[tuple[ItemRun, DeclaredTest]], uses: Uses) 
         made = Evidence(
             test,
             rows,
-            {m.name: m.family for m in run.metrics},
+            {m.name: m.family for m in run.metrics if m.ok},
             tuple(
                 m.name
                 for m in run.metrics
-                if (m.name, "") in rows and m.column.is_control and m.family not in not_blind
+                if (m.name, "") in rows
+                and not math.isnan(rows[m.name, ""].value)  # a constant has no correlation
+                and m.column.is_control
+                and m.family not in not_blind
             ),
             {
                 m.name: m.numbers.values[test.key]

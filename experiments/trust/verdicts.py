@@ -181,9 +181,9 @@ class Evidence(NamedTuple):
     rows
         (column, the metric on whose items) → its replicates.
     families
-        Column → the metric that it belongs to.
+        Column → the metric that it belongs to, of all that ran.
     blind
-        Its columns that are blind controls here.
+        Its columns that are blind controls here and have a value.
     estimates
         Column → its value with the run's own interval: of systems, Fisher's.
     why_not
@@ -247,9 +247,9 @@ def _why_not(made: Evidence, rules: Rules, blind: Iterable[str]) -> str | None:
         return few if n < rules.least_systems else None
     if not made.rows:
         return NO_REPLICATES
-    missing = [name for name in blind if name not in {made.families[c] for c in made.blind}]
-    if missing:
-        return NO_CONTROL.format(" and no ".join(missing))
+    missing = [name for name in blind if name not in made.families.values()]
+    if missing or not made.blind:
+        return NO_CONTROL.format(" and no ".join(missing or ["control with a value"]))
     controls = {name: made.rows[name, ""] for name in made.blind}
     n = min(row.n_units for row in controls.values())
     if n < rules.least_images:

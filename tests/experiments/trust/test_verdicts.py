@@ -115,13 +115,27 @@ def test_what_is_not_admitted_counts_for_no_metric(
 
 
 def test_a_run_needs_replicates_and_every_blind_control() -> None:
-    run = item_run("a", {"A": 0.9})
+    run = item_run("a", {"A": 0.9, "Brevity": 0.6})
+    assert run.result is not None
+    others = tuple(m for m in run.result.metrics if m.name != "Length")
+    without = replace(run, result=run.result.model_copy(update={"metrics": others}))
     for changed, reason in (
         (replace(run, resampled=()), "no replicates.parquet"),
-        (replace(run, resampled=tuple(r for r in run.resampled if r.column == "A")), "no length"),
+        (without, "no length"),
     ):
         (one,) = rows(trust_result(changed), "silent")
         assert reason in one["reason"]
+
+
+def test_a_control_without_a_value_is_there_all_the_same() -> None:
+    """As the number of words where all captions are equally long."""
+    run = as_control(item_run("a", {"A": 0.9, "Brevity": 0.6}), "Brevity")
+    undefined = tuple(
+        r._replace(value=np.nan, replicates=np.nan * r.replicates) if r.column == "Length" else r
+        for r in run.resampled
+    )
+    cell = cell_of(trust_result(replace(run, resampled=undefined)), "A")
+    assert (cell["word"], cell["control"]) == ("shown", "Brevity")
 
 
 def test_a_baseline_is_no_bar_and_never_shown() -> None:
