@@ -26,6 +26,7 @@ from metaeval.readers.yaml_text import read_declared
 from metaeval.results.base import Estimate, Model
 from metaeval.results.comparison import Comparison, Comparisons
 from metaeval.results.resampled import CEILING, Resampled
+from metaeval.stats.resampling.bootstrap import percentile_interval
 from metaeval.stats.resampling.items import Floats
 from metaeval.stats.significance.comparison import resampled_difference
 
@@ -202,7 +203,7 @@ class Evidence(NamedTuple):
 
     @property
     def of_systems(self) -> bool:
-        """Whether its items are systems: there is no control, chance is 0."""
+        """Whether its items are systems, which have chance, 0, in place of a control."""
         return self.test.unit == "systems"
 
     @property
@@ -342,20 +343,19 @@ def judged(
     baselines = set(unranked)
     main = [n for n, c in cells.items() if c.whole and n not in baselines]
     counted = [made for made in tests if made.why_not is None and not made.of_systems]
-    pairs = list(combinations(main, 2))
-    compared = _compared(pairs, lambda _: counted, rules, "metrics with the same tests")
+    pairs = dict.fromkeys(combinations(main, 2), counted)
+    compared = _compared(pairs, rules, "metrics with the same tests")
     above = dict.fromkeys(main, 1)
     for pair in compared.pairs:
         if pair.is_significant(compared.alpha):
             above[pair.b if (pair.difference.value or 0) > 0 else pair.a] += 1
     ranked = {
-        name: c._replace(word="control")
-        if name in baselines
-        else c._replace(rank=above.get(name) if counted else None)
+        name: c._replace(word="control") if name in baselines else c._replace(rank=above.get(name))
         for name, c in cells.items()
     }
-    made = UseCells(ranked, tuple(tests), compared)
-    return made._replace(others=tuple(_others(made, counted, main, baselines, rules)))
+    lacking = {n: c for n, c in cells.items() if not c.whole and n not in baselines}
+    others = _compared(_with_ends(lacking, counted, main, rules), rules, "metrics with other tests")
+    return UseCells(ranked, tuple(tests), compared, others.pairs)
 
 
 def cell(tests: Sequence[Evidence], metric: str, rules: Rules) -> Cell:
@@ -397,7 +397,7 @@ def _finding(made: Evidence, metric: str, rules: Rules) -> Finding:
     why = made.metric_why_not.get(metric) or made.why_not
     if made.of_systems:
         value = made.estimates[metric]
-        outcome = _outcome(*(value.interval or (0.0, 0.0)), why=why)
+        outcome = _outcome([value.interval or (0.0, 0.0)], why)
         return Finding(made.test, metric, value, "chance", 0.0, value, 1.0, outcome, why)
     row = made.rows[metric, ""]
     if why is None and row.n_units < rules.least_images:
@@ -407,12 +407,9 @@ def _finding(made: Evidence, metric: str, rules: Rules) -> Finding:
     if not controls:
         return Finding(made.test, metric, value, ceiling=made.ceiling(metric).value, why_not=why)
     control, skill = hardest_control([made], metric, rules.confidence)
-    gaps = [
-        _ends(_added(np.zeros(1), row.replicates, c.replicates), rules.confidence)
-        for c in controls.values()
-        if why is None
-    ]
-    outcome = _outcome(*(min(ends) for ends in zip(*gaps, strict=True)), why=why)
+    gaps = [_added(np.zeros(1), row.replicates, c.replicates) for c in controls.values()]
+    ends = [percentile_interval(gap, rules.confidence, row.n_units) for gap in gaps]
+    outcome = _outcome(ends, why)
     return Finding(
         made.test,
         metric,
@@ -426,9 +423,11 @@ def _finding(made: Evidence, metric: str, rules: Rules) -> Finding:
     )
 
 
-def _outcome(low: float = 0.0, high: float = 0.0, *, why: str | None) -> Outcome:
+def _outcome(ends: Sequence[Sequence[float]], why: str | None) -> Outcome:
+    """By the intervals of the differences from each control."""
     if why is not None:
         return "not counted"
+    low, high = (min(each) for each in zip(*ends, strict=True))
     return "above" if low > 0 else "below" if high < 0 else "neither"
 
 
@@ -454,7 +453,7 @@ def skill(tests: Sequence[Evidence], metric: str, control: str, confidence: floa
     value = [0.0, 0.0]
     gain: Floats = np.zeros(1)
     room: Floats = np.zeros(1)
-    n = 0
+    n, units = 0, min(made.rows[metric, ""].n_units for made in tests)
     for made in tests:
         blind = made.against(metric).get(control)
         if blind is not None:
@@ -468,8 +467,7 @@ def skill(tests: Sequence[Evidence], metric: str, control: str, confidence: floa
         ratio = np.where(room > 0, gain / room, LOWEST)
     if value[1] <= 0 or np.isnan(ratio).all():
         return Estimate(value=None, n=n)
-    low, high = _ends(ratio, confidence)
-    return Estimate(value=value[0] / value[1], low=low, high=high, n=n)
+    return Estimate.resampled(value[0] / value[1], ratio, confidence, units, n)
 
 
 def _added(total: Floats, plus: Floats, minus: Floats) -> Floats:
@@ -478,15 +476,6 @@ def _added(total: Floats, plus: Floats, minus: Floats) -> Floats:
     draws = min(several, default=1)
     added: Floats = total[:draws] + plus[:draws] - minus[:draws]
     return added
-
-
-def _ends(replicates: Floats, confidence: float) -> tuple[float, float]:
-    """The percentile interval."""
-    tail = (1 - confidence) / 2
-    undefined = np.isnan(replicates)
-    known = replicates[~undefined] if undefined.any() else replicates
-    low, high = np.quantile(known, [tail, 1 - tail])
-    return float(low), float(high)
 
 
 def word(skill: Estimate, rules: Rules) -> Word:
@@ -499,55 +488,38 @@ def word(skill: Estimate, rules: Rules) -> Word:
 
 
 def _compared(
-    pairs: Iterable[tuple[str, str]],
-    tests_of: Callable[[str], Sequence[Evidence]],
-    rules: Rules,
-    family: str,
+    tests_of: Mapping[tuple[str, str], Sequence[Evidence]], rules: Rules, family: str
 ) -> Comparisons:
-    """The differences of means over the tests of the first of each pair, corrected over pairs."""
+    """The differences of means over the tests of each pair, corrected over the pairs."""
     tested = {}
-    for a, b in pairs:
-        tests = tests_of(a)
-        if not tests:
-            continue
+    for (a, b), tests in tests_of.items():
         of_a, of_b = ([made.rows[name, ""] for made in tests] for name in (a, b))
         draws = min(len(row.replicates) for row in (*of_a, *of_b))
-        n = min(row.n_units for row in (*of_a, *of_b))
         made = resampled_difference(
             float(np.mean([row.value for row in of_a])),
             float(np.mean([row.value for row in of_b])),
             np.mean([row.replicates[:draws] for row in of_a], axis=0),
             np.mean([row.replicates[:draws] for row in of_b], axis=0),
-            n,
+            min(row.n_units for row in (*of_a, *of_b)),
             confidence=rules.confidence,
         )
         tested[a, b] = made._replace(n=sum(row.n for row in of_a))
     return Comparisons.tested(tested, "mean over tests", family, round(1 - rules.confidence, 12))
 
 
-def _others(
-    made: UseCells,
-    counted: Sequence[Evidence],
-    main: Sequence[str],
-    baselines: set[str],
-    rules: Rules,
-) -> Iterable[Comparison]:
-    """Metrics that lack some tests, on those that they have in full, against the best and the worst
-    metric of all tests there."""
-    tests_of: dict[str, list[Evidence]] = {}
-    pairs = []
-    for name, of in made.cells.items():
-        if name in baselines or of.whole or not main:
-            continue
+def _with_ends(
+    lacking: Mapping[str, Cell], counted: Sequence[Evidence], main: Sequence[str], rules: Rules
+) -> dict[tuple[str, str], list[Evidence]]:
+    """Each metric that lacks some tests, with the best and the worst metric of all tests → the
+    tests that it has in full."""
+    pairs = {}
+    for name, of in lacking.items():
         having = {f.test.id for f in of.counted}
         tests = [m for m in counted if m.test.id in having and m.is_whole(name, rules.most_missing)]
-        if not tests:
-            continue
-        means = {o: float(np.mean([m.rows[o, ""].value for m in tests])) for o in main}
-        tests_of[name] = tests
-        ends = (max(means, key=means.__getitem__), min(means, key=means.__getitem__))
-        pairs += [(name, other) for other in dict.fromkeys(ends)]
-    return _compared(pairs, tests_of.__getitem__, rules, "metrics with other tests").pairs
+        means = {o: float(np.mean([m.rows[o, ""].value for m in tests])) for o in main if tests}
+        for end in (max, min) if means else ():
+            pairs[name, end(means, key=means.__getitem__)] = tests
+    return pairs
 
 
 Cells = Mapping[str, UseCells]  # use → its cells
