@@ -476,10 +476,10 @@ def declared(calls: int) -> tuple[Measure, ...]:
     )
 
 
-def attack_measures(numbers: AttackStatistics) -> Measured:
-    """The measures and facts of one metric."""
+def attack_measures(numbers: AttackStatistics, tested: Mapping[str, Estimate]) -> Measured:
+    """The measures and facts of one metric; `tested` are those that metrics are compared by."""
     values = {
-        RESISTS: mean(numbers.resisted, 0),
+        RESISTS: tested[RESISTS],
         GAIN: numbers.gain,
         **{fooled_key(constraint): numbers.final(constraint) for constraint in numbers.success},
         "generic": numbers.outranks,

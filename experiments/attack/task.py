@@ -357,19 +357,19 @@ class Attack(
                 attacked[columns[scored.family].name] = attack_statistics(
                     outcome, material, self.limits, self.budgets, chosen
                 )
+        tested = measure(
+            attack_outcomes(attacked, stats),
+            [column for column in columns.values() if column.name in attacked],
+            stats.confidence,
+        )
         metrics = tuple(
             s.result(
                 headline_column(s.columns),
-                attack_measures(attacked[name])
+                attack_measures(attacked[name], tested.values[name])
                 if (name := columns[s.family].name) in attacked
                 else None,
             )
             for s in scores.scored
-        )
-        tested = measure(
-            attack_outcomes(attacked, stats),
-            [m.column for m in metrics if m.name in attacked],
-            stats.confidence,
         )
         fluency = material.fluency
         extras = attack_extras(
