@@ -662,11 +662,12 @@ def trust_matrix(results: Sequence[Result]) -> str:
         for one in result.extra("others").records
         if one["use"] == "choose the better of two captions"
     ]
-    changes = result.extra("robustness").records
-    changed = "; ".join(f"{one['change']} {one['words']}" for one in changes)
+    changed = "; ".join(
+        f"{one['change']} {one['words']}/{one['of']}" for one in result.extra("robustness").records
+    )
     after = [*_without_tests(result)]
     after += [f"On other tests, to choose the better: {'; '.join(others)}."] if others else []
-    after.append(f"Words that change, of {changes[0]['of'] if changes else 0}: {changed}.")
+    after.append(f"Words that change: {changed}.")
     after.append(f"On {result.dataset}.")
     missing = [i["item"] for i in result.extra("items").records if i["status"] == "missing"]
     after += [f"Missing: {', '.join(missing)}."] if missing else []

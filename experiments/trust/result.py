@@ -115,14 +115,17 @@ def gathered(
         ]
         return {
             use.id: judged(
-                _tests(use, tests, uses), _metrics_of(use, columns, uses), rules, baselines
+                _tests(use, tests, uses),
+                [m.name for m in columns.values() if m.ok and _has_cell(m, uses, use)],
+                rules,
+                baselines,
             )
             for use in uses.uses
         }
 
     made = judge(runs)
     seeds = {seed: judge(again) for seed, again in (reruns or {}).items()}
-    items = [run.id for run in runs if run.result is not None]
+    items = {r.id: r.result.dataset == DEMONSTRATION for r in runs if r.result is not None}
     changes = robustness(made, rules, items, seeds)
     every = [(use, made[use.id]) for use in uses.uses]
     extras = [
@@ -184,17 +187,16 @@ def require_one_identity(results: Iterable[tuple[str, MeasuredResult]]) -> None:
 
 
 def _columns(runs: Sequence[ItemRun], uses: Uses) -> dict[str, MetricResult]:
-    """Column → its entry in the first run in which it has numbers, else in any run; of controls
-    those that some use shows like metrics."""
-    shown = {*uses.baselines, *(family for use in uses.uses for family in use.judges)}
+    """Column → its entry in the first run in which it has numbers, else in any run; without parts,
+    scores that no run has as the headline of a metric, and controls that no use shows."""
+    headlines = {m.name for run in runs for m in run.metrics if m.column.headline}
     known: dict[str, MetricResult] = {}
     for run in runs:
         for metric in run.metrics:
             column = metric.column
-            hidden = column.control and metric.family not in shown
-            if hidden or column.part_of is not None or not column.headline:
+            if column.part_of is not None or column.model == DEMONSTRATION:
                 continue
-            if column.model == DEMONSTRATION:
+            if metric.name not in headlines or not _has_cell(metric, uses, *uses.uses):
                 continue
             if metric.name not in known or (metric.ok and not known[metric.name].ok):
                 known[metric.name] = metric
@@ -235,18 +237,14 @@ def _entries(
     return tuple(entries)
 
 
-def _metrics_of(use: Use, columns: Mapping[str, MetricResult], uses: Uses) -> list[str]:
-    """The columns that have a cell of a use."""
-    shown = {*uses.baselines, *use.judges}
-    return [
-        name for name, m in columns.items() if m.ok and (not m.column.control or m.family in shown)
-    ]
+def _has_cell(metric: MetricResult, uses: Uses, *of: Use) -> bool:
+    """Whether a column is shown like a metric in one of these uses."""
+    return not metric.column.control or metric.family in uses.like_metrics(*of)
 
 
 def _tests(use: Use, given: Sequence[tuple[ItemRun, DeclaredTest]], uses: Uses) -> list[Evidence]:
     """All tests of a use, each with its numbers and whether it counts."""
     blind = [family for family in uses.blind if family not in use.judges]
-    not_blind = {*uses.baselines, *use.judges}
     tests = []
     for run, test in given:
         if not use.asks(test.source, test.part):
@@ -262,7 +260,7 @@ def _tests(use: Use, given: Sequence[tuple[ItemRun, DeclaredTest]], uses: Uses) 
                 if (m.name, "") in rows
                 and not math.isnan(rows[m.name, ""].value)  # a constant has no correlation
                 and m.column.is_control
-                and m.family not in not_blind
+                and not _has_cell(m, uses, use)
             ),
             {
                 m.name: m.numbers.values[test.key]

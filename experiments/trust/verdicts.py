@@ -7,7 +7,7 @@ interval against the control that is hardest to beat.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import combinations
 from pathlib import Path
@@ -105,6 +105,10 @@ class Uses(Model):
     blind: tuple[str, ...] = ()
     baselines: tuple[str, ...] = ()
     uses: tuple[Use, ...]
+
+    def like_metrics(self, *uses: Use) -> frozenset[str]:
+        """The controls that have cells, in one of these uses at least."""
+        return frozenset(self.baselines).union(*(use.judges for use in uses))
 
 
 _Item = Annotated[str, Field(pattern="^[a-z0-9_]+$")]
@@ -362,17 +366,19 @@ def cell(tests: Sequence[Evidence], metric: str, rules: Rules) -> Cell:
     """The cell of a metric."""
     having = [made for made in tests if _has(made, metric)]
     findings = tuple(_finding(made, metric, rules) for made in having)
-    if having and all(made.of_systems for made in having):
-        return _of_systems(having, metric, rules, findings)
     used = [made for made, f in zip(having, findings, strict=True) if f.why_not is None]
-    if not used:
+    # correlations over few systems show their interval all the same
+    seen = used or [made for made in having if made.of_systems]
+    if not seen:
         return Cell("cannot tell", findings=findings)
-    control, skill = hardest_control(used, metric, rules.confidence)
+    control, skill = _over(seen, metric, rules.confidence)
     counted = [made for made in tests if made.why_not is None]
-    whole = len(counted) == len(used) and all(
+    whole = 0 < len(used) == len(counted) and all(
         made.is_whole(metric, rules.most_missing) for made in used
     )
-    return Cell(word(skill, rules), skill, control, findings, whole=whole)
+    return Cell(
+        word(skill, rules) if used else "cannot tell", skill, control, findings, whole=whole
+    )
 
 
 def _has(made: Evidence, metric: str) -> bool:
@@ -380,16 +386,18 @@ def _has(made: Evidence, metric: str) -> bool:
     return known is not None and known.value is not None and known.value == known.value
 
 
-def _of_systems(
-    tests: Sequence[Evidence], metric: str, rules: Rules, findings: tuple[Finding, ...]
-) -> Cell:
-    """Correlations over the same systems: their errors are one error, so ends are averaged."""
-    known = [made.estimates[metric] for made in tests]
-    ends = [np.mean([getattr(e, end) for e in known]) for end in ("low", "high")]
-    value = float(np.mean([e.value for e in known]))
-    skill = Estimate(value=value, low=ends[0], high=ends[1])
-    counts = all(f.why_not is None for f in findings)
-    return Cell(word(skill, rules) if counts else "cannot tell", skill, "chance", findings)
+def _over(tests: Sequence[Evidence], metric: str, confidence: float) -> tuple[str, Estimate]:
+    """The control that is hardest to beat over these tests, and the skill against it.
+
+    Correlations over the same systems have one error, so their ends are averaged.
+    """
+    if not tests[0].of_systems:
+        return hardest_control(tests, metric, confidence)
+    value, low, high = (
+        float(np.mean([getattr(made.estimates[metric], field) for made in tests]))
+        for field in ("value", "low", "high")
+    )
+    return "chance", Estimate(value=value, low=low, high=high)
 
 
 def _finding(made: Evidence, metric: str, rules: Rules) -> Finding:
@@ -528,12 +536,14 @@ Cells = Mapping[str, UseCells]  # use → its cells
 def robustness(
     made: Cells,
     rules: Rules,
-    items: Sequence[str],
+    items: Mapping[str, bool],
     other_seeds: Mapping[int, Cells] | None = None,
 ) -> list[dict[str, Any]]:
-    """How many words change under other thresholds, without each item, and with other seeds.
+    """How many words change under other thresholds, without each item, on drawn scenes alone, and
+    with other seeds.
 
-    Empty without a word that could change.
+    `items` are those with a run, and whether they are of drawn scenes. Empty without a word that
+    could change.
     """
     known = [
         (use, name)
@@ -546,11 +556,13 @@ def robustness(
         other = rules.model_copy(update={"minimal_skill": rules.minimal_skill * factor})
         return word(made[use].cells[name].skill, other)
 
-    def without(item: str, use: str, name: str) -> Word:
-        now, tests = made[use].cells[name], made[use].tests
-        if all(f.test.item != item for f in now.counted):
+    def on(kept: Collection[str], use: str, name: str) -> Word:
+        now = made[use].cells[name]
+        ids = {f.test.id for f in now.counted if f.test.item in kept}
+        if len(ids) == len(now.counted):
             return now.word
-        return cell([t for t in tests if t.test.item != item], name, rules).word
+        tests = [t for t in made[use].tests if t.test.id in ids]
+        return word(_over(tests, name, rules.confidence)[1], rules) if tests else "cannot tell"
 
     def of_seed(then: Cells, use: str, name: str) -> Word:
         return then[use].cells[name].word
@@ -558,15 +570,21 @@ def robustness(
     changes: dict[str, Callable[[str, str], Word]] = {
         "minimal skill a fifth lower": partial(threshold, 0.8),
         "minimal skill a fifth higher": partial(threshold, 1.2),
-        **{f"without {item}": partial(without, item) for item in items},
+        **{f"without {item}": partial(on, set(items) - {item}) for item in items},
         **{f"seed {seed}": partial(of_seed, then) for seed, then in (other_seeds or {}).items()},
     }
-    return [
-        {
-            "change": change,
-            "words": sum(then(u, m) != made[u].cells[m].word for u, m in known),
-            "of": len(known),
-        }
+    counts = {
+        change: [then(u, m) != made[u].cells[m].word for u, m in known]
         for change, then in changes.items()
+    }
+    drawn = {item for item, is_drawn in items.items() if is_drawn}
+    if drawn and len(drawn) < len(items):
+        alone = {(u, m): on(drawn, u, m) for u, m in known}
+        counts["on drawn scenes alone, where they say a word"] = [
+            then != made[u].cells[m].word for (u, m), then in alone.items() if then != "cannot tell"
+        ]
+    return [
+        {"change": change, "words": sum(changed), "of": len(changed)}
+        for change, changed in counts.items()
         if known
     ]

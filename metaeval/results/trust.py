@@ -10,7 +10,7 @@ from metaeval.results.measured import MeasuredResult
 
 def matrix_rows(result: MeasuredResult) -> list[dict[str, str]]:
     """The answer in one look: a row a metric, a column a use, "rank a/k" in each cell; a star where
-    skill is shown; metrics with the same tests first, baselines last."""
+    skill is shown; baselines last; without BLEU-1 and others that are no headline of a metric."""
     counted = dict.fromkeys(u["id"] for u in result.extra("uses").records if u["tests"])
     rows: dict[str, dict[str, str]] = {}
     for cell in result.extra("cells").records:
@@ -20,7 +20,8 @@ def matrix_rows(result: MeasuredResult) -> list[dict[str, str]]:
         if cell["use"] in counted:
             row[cell["use"]] = cell_text(cell)
     controls = [m.name for m in result.metrics if m.column.control]
-    known = [row for name, row in rows.items() if set(row.values()) - {name, "–"}]
+    further = {m.name for m in result.metrics if not m.column.headline}
+    known = [r for name, r in rows.items() if name not in further and set(r.values()) - {name, "–"}]
     return sorted(known, key=lambda row: row["metric"] in controls)
 
 

@@ -98,6 +98,7 @@ def _context(result: MeasuredResult) -> dict[str, Any]:
     inside = {item["item"]: str(item["directory"] or "") for item in items}
     return {
         "metrics": metrics,
+        "further": [m.name for m in metrics if not m.column.headline and m.name not in marked],
         "absent": [m for m in result.metrics if not m.ok],
         "takes": takes,
         "uses": uses,

@@ -226,7 +226,21 @@ def test_robustness_counts_words_that_change() -> None:
     for item, words in without.items():
         assert found[f"without {item}"] == (sum(words[m] != now[m] for m in now), 2)
     assert found["minimal skill a fifth lower"] == (0, 2)
-    assert robustness({}, RULES, []) == []
+    assert robustness({}, RULES, {}) == []
+
+
+def test_robustness_counts_what_drawn_scenes_alone_would_say() -> None:
+    drawn = item_run("a", {"A": 0.66, "B": 0.62}, dataset="scenes")
+    runs = [drawn, item_run("b", {"A": 0.99, "B": 0.3, "C": 0.9})]
+    cells = rows(trust_result(*runs), "cells", use="pairs")
+    now = {c["metric"]: c["word"] for c in cells}
+    alone = {c["metric"]: c["word"] for c in rows(trust_result(drawn), "cells", use="pairs")}
+    assert alone == {"A": "shown", "B": "shown"}  # C has nothing on drawn scenes
+    assert rows(trust_result(*runs), "robustness")[-1] == {
+        "change": "on drawn scenes alone, where they say a word",
+        "words": sum(alone[m] != now[m] for m in alone),
+        "of": 2,
+    }
 
 
 def test_a_seed_changes_few_words() -> None:

@@ -59,6 +59,7 @@ def item_run(
     trained: Sequence[str] = (),
     n: int = N,
     seed: int = 0,
+    dataset: str = "battles",
     **fields: Any,
 ) -> ItemRun:
     """A run of n battles, each of its own image: column → its outcomes, or the share that is right;
@@ -86,7 +87,7 @@ def item_run(
     )
     result = MeasuredResult(
         experiment="arena",
-        dataset="battles",
+        dataset=dataset,
         declared=(agreement,),
         metrics=metrics,
         comparisons=measured.comparisons,
