@@ -81,7 +81,13 @@ def _context(result: MeasuredResult) -> dict[str, Any]:
     uses, cells = result.extra("uses").records, result.extra("cells").records
     highlight = result.settings["highlight"]
     marked = highlight if isinstance(highlight, tuple) else ()
-    metrics = [m for m in result.metrics if m.statistics is not None]
+    shown = [use for use in uses if use["tests"]]
+    tested = {
+        one["metric"]
+        for one in result.extra("evidence").records
+        if one["use"] in [use["id"] for use in shown]
+    }
+    metrics = [m for m in result.metrics if m.name in tested]
     metrics.sort(key=lambda m: (m.column.control, m.name not in marked))
     takes = {}  # what the page's filters look at: "image references network"
     for m in metrics:
@@ -102,7 +108,7 @@ def _context(result: MeasuredResult) -> dict[str, Any]:
         "absent": [m for m in result.metrics if not m.ok],
         "takes": takes,
         "uses": uses,
-        "shown": [use for use in uses if use["tests"]],
+        "shown": shown,
         "silent": [use for use in uses if not use["tests"] and not use["why"]],
         "untested": [use for use in uses if use["why"]],
         "why": why,
