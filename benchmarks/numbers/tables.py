@@ -608,6 +608,8 @@ KNOWN = (  # the metrics of README's table
     *("FAIEr (gold objects)", "TIGEr (gold objects)", "VIFIDEL (gold objects)", "FLEUR"),
 )
 
+ACROSS = 6  # uses next to each other, in a window of 830 pixels
+
 
 def trust_uses(results: Sequence[Result]) -> str:
     """The answer in one look: ten metrics, and what each use rests on."""
@@ -618,7 +620,11 @@ def trust_uses(results: Sequence[Result]) -> str:
         for each in matrix_rows(result)
         if each["metric"] in KNOWN
     ]
-    lines = ["```", *text_table(rows, ""), "```", ""]
+    lines = ["```"]
+    for first in range(0, len(uses), ACROSS):
+        ids = ("metric", *(use["id"] for use in uses[first : first + ACROSS]))
+        lines += [*text_table([{name: each[name] for name in ids} for each in rows], ""), ""]
+    lines[-1:] = ["```", ""]
     lines += [f"- **{use['id']}**: {use['use']} ({size_of(use)})" for use in uses]
     return "\n".join([*lines, "", *_without_tests(result)])
 
