@@ -67,7 +67,7 @@ class Estimate(Model):
     @classmethod
     def of(cls, estimate: IntervalEstimate) -> Estimate:
         """From a statistic with its interval."""
-        return cls(value=estimate.value, low=estimate.low, high=estimate.high)
+        return cls(**estimate._asdict())
 
     @classmethod
     def resampled(

@@ -11,6 +11,7 @@ from scipy.stats import norm
 from metaeval.errors import InputError
 from metaeval.stats.resampling.bootstrap import (
     Counts,
+    IntervalEstimate,
     bootstrap_counts,
     defined_replicates,
     resampled_sums,
@@ -152,45 +153,20 @@ def order_stability(
     return OrderStability(order, same_order, tau, same_sign, significant)
 
 
-class LabelEfficiency(NamedTuple):
-    """What `label_efficiency` returns.
-
-    Attributes
-    ----------
-    efficiency
-        One labelled item with the metric is worth this many without: 1 where it saves nothing.
-    low, high
-        Interval by resampling images, on the scale of Fisher's z of the correlation.
-    labels, worth
-        `n_labels`, and how many labels without the metric have the same variance.
-    r
-        Pearson's r of scores and judgements.
-    n
-        How many items the correlation comes from.
-    """
-
-    efficiency: float
-    low: float
-    high: float
-    labels: int
-    worth: float
-    r: float
-    n: int
-
-
 def label_efficiency(
     scores: npt.ArrayLike,
     human: npt.ArrayLike,
     image: npt.ArrayLike | None = None,
     *,
     n_labels: int = 100,
-    n_scored: int | None = None,
     counts: Counts | None = None,
     replicates: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
-) -> LabelEfficiency:
-    """How much a metric narrows the estimate of the mean human judgement.
+) -> IntervalEstimate:
+    """How much a metric narrows the estimate of the mean human judgement, from `n` items.
+
+    One labelled item with the metric is worth this many without: 1 where it saves nothing.
 
     Parameters
     ----------
@@ -199,20 +175,17 @@ def label_efficiency(
     image
         [n] labels of the resampling unit; by default each item on its own.
     n_labels
-        How many items are labelled by people.
-    n_scored
-        How many items are scored by the metric (the labelled ones among them); by default as many
-        as needed for their mean to be known.
+        How many items are labelled by people; so many more are scored that their mean is known.
 
     Notes
     -----
     Definition
-        The estimate is `control_variate_mean`. With ρ its correlation, N = n_scored and a slope
-        estimated from the n labels, Var = σ²/n · [(1 − ρ²)(n − 2)/(n − 3) · (1 − n/N) + n/N]; the
-        efficiency is σ²/n over it. For large n and N it is 1/(1 − ρ²).
+        The estimate is mean(human) − β (mean(scores) − mean of all scores), β the least-squares
+        slope on the n labelled items. With ρ the correlation, Var = σ²/n · (1 − ρ²)(n − 2)/(n − 3);
+        the efficiency is σ²/n over it. For large n it is 1/(1 − ρ²).
     Unit
         The labelled items are drawn independently of each other; the interval of the efficiency
-        resamples images.
+        resamples images, on the scale of Fisher's z of the correlation.
     Source
         A. Chaganty, S. Mussmann, P. Liang (2018), The price of debiasing automatic metrics in
         natural language evaluation, ACL; the factor (n − 2)/(n − 3): S. S. Lavenberg and P. D.
@@ -223,20 +196,18 @@ def label_efficiency(
     --------
     >>> rng = np.random.default_rng(0)
     >>> human = rng.normal(size=5000); scores = human + rng.normal(size=5000)
-    >>> result = label_efficiency(scores, human)
-    >>> round(result.efficiency, 1), round(result.worth, -1)  # 1 / (1 - 1/2), less the slope's cost
-    (2.0, 200.0)
+    >>> round(label_efficiency(scores, human).value, 1)  # 1 / (1 - 1/2), less the slope's cost
+    2.0
     """
     x, y = as_scores(scores), as_scores(human)
     labels, unit = encode(np.arange(len(x)) if image is None else image)
     require_aligned(scores=x, human=y, image=unit)
-    if n_labels < 4 or (n_scored is not None and n_scored < n_labels):
-        raise InputError(f"{n_labels} labels of {n_scored} items; use 4 or more, at most all")
+    if n_labels < 4:
+        raise InputError(f"{n_labels} labels; use 4 or more", field="n_labels")
     known = ~(np.isnan(x) | np.isnan(y))
     n = int(known.sum())
     if n < 3:
-        nan = math.nan
-        return LabelEfficiency(nan, nan, nan, n_labels, nan, nan, n)
+        return IntervalEstimate(math.nan, math.nan, math.nan, n)
     x, y, unit = x[known], y[known], unit[known]
     x, y = scaled(x), scaled(y)
     x, y = x - x.mean(), y - y.mean()
@@ -246,37 +217,14 @@ def label_efficiency(
     if counts is None:
         counts = bootstrap_counts(len(labels), replicates, seed)
     r = _r(table.sum(axis=0, keepdims=True))
-    share = 0.0 if n_scored is None else n_labels / n_scored
     drawn = defined_replicates(_r(resampled_sums(table, counts)), len(np.unique(unit)))
     low_r, high_r = _interval_of_r(float(r[0]), drawn, confidence)
     ends = np.abs([low_r, high_r])
     least = 0.0 if low_r < 0 < high_r else float(ends.min())
-    low, high = (
-        float(v) for v in _efficiency(np.array([least, float(ends.max())]), n_labels, share)
-    )
-    value = float(_efficiency(r, n_labels, share)[0])
-    return LabelEfficiency(value, low, high, n_labels, n_labels * value, float(r[0]), n)
-
-
-def control_variate_mean(scores: npt.ArrayLike, human: npt.ArrayLike, mean_score: float) -> float:
-    """The mean human judgement, estimated from labelled items and the mean score of all items.
-
-    mean(human) − β (mean(scores) − mean_score), β the least-squares slope on the labelled items.
-
-    >>> control_variate_mean([1, 2, 3, 4], [2, 4, 6, 8], 3.5)
-    7.0
-    """
-    x, y = as_scores(scores), as_scores(human)
-    centred = x - x.mean()
-    size = float((centred * centred).sum())
-    slope = float((centred * y).sum()) / size if size else 0.0
-    return float(y.mean()) - slope * (float(x.mean()) - mean_score)
-
-
-def _efficiency(r: Floats, n: int, share: float) -> Floats:
-    remaining = (1 - r * r) * (n - 2) / (n - 3) * (1 - share) + share
+    r_squared = np.array([float(r[0]), least, float(ends.max())]) ** 2
     with np.errstate(divide="ignore"):
-        return np.asarray(1 / remaining)
+        made = 1 / ((1 - r_squared) * (n_labels - 2) / (n_labels - 3))
+    return IntervalEstimate(*made.tolist(), n)
 
 
 def _interval_of_r(r: float, replicates: Floats, confidence: float) -> tuple[float, float]:

@@ -1,17 +1,15 @@
 """What agreement with people remains beyond length, and what features that see no truth reach."""
 
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from metaeval.errors import InputError
 from metaeval.stats.correlation.correlations import WeightedCorrelations
-from metaeval.stats.ordering.tie_calibration import group_pairs
-from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts
+from metaeval.stats.resampling.bootstrap import Counts, IntervalEstimate, bootstrap_counts
 from metaeval.stats.resampling.items import (
     Floats,
-    Ints,
     as_scores,
     encode,
     random_folds,
@@ -21,33 +19,6 @@ from metaeval.stats.resampling.items import (
 from metaeval.stats.significance.paired_differences import paired_difference
 
 Statistic = Literal["pearson", "spearman", "kendall_tau_b"]
-
-
-class PartialCorrelation(NamedTuple):
-    """What `partial_correlation` returns.
-
-    Attributes
-    ----------
-    plain
-        The correlation of scores with judgements.
-    partial
-        The same with length held fixed; NaN where one of the three is constant or determines
-        another.
-    low, high
-        Percentile interval of `partial`, by resampling images.
-    p
-        Two-sided p-value of "partial is 0".
-    n, n_images
-        How many items have all three values, and their images.
-    """
-
-    plain: float
-    partial: float
-    low: float
-    high: float
-    p: float
-    n: int
-    n_images: int
 
 
 def partial_correlation(
@@ -61,8 +32,10 @@ def partial_correlation(
     replicates: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
-) -> PartialCorrelation:
-    """Correlation of scores with judgements, given the number of words.
+) -> IntervalEstimate:
+    """Correlation of scores with judgements, given the number of words; of `n` complete items.
+
+    NaN where one of the three is constant or determines another.
 
     Parameters
     ----------
@@ -85,8 +58,8 @@ def partial_correlation(
         Where length explains everything, partial r is 0. Partial ρ and τ-b then stay somewhat
         above 0 (τ-b most), as ranks with noise do not determine each other linearly: read them as
         descriptions, and conclude that something remains from r or from pairs of equal length.
-    p
-        By the normal law with the standard deviation of the replicates (`paired_difference`).
+    Interval
+        That of `paired_difference` with 0.
     Source
         M. G. Kendall (1942), Partial rank correlation, Biometrika 32; for ρ and r, any textbook.
 
@@ -98,7 +71,7 @@ def partial_correlation(
     >>> length = rng.integers(5, 20, 400).astype(float)
     >>> scores, human = length + rng.normal(0, 3, 400), length / 4 + rng.normal(0, 1, 400)
     >>> result = partial_correlation(scores, human, length, statistic="pearson")
-    >>> result.plain > 0.4, abs(result.partial) < 0.1
+    >>> bool(np.corrcoef(scores, human)[0, 1] > 0.4), abs(result.value) < 0.1
     (True, True)
     """
     x, y, z = as_scores(scores), as_scores(human), as_scores(length)
@@ -106,10 +79,9 @@ def partial_correlation(
     require_aligned(scores=x, human=y, length=z, image=unit)
     known = ~(np.isnan(x) | np.isnan(y) | np.isnan(z))
     x, y, z = (np.where(known, column, np.nan) for column in (x, y, z))
-    n_images = len(np.unique(unit[known]))
+    n_images, nan = len(np.unique(unit[known])), float("nan")
     if known.sum() < 3:
-        nan = float("nan")
-        return PartialCorrelation(nan, nan, nan, nan, nan, int(known.sum()), n_images)
+        return IntervalEstimate(nan, nan, nan, int(known.sum()))
     if counts is None:
         counts = bootstrap_counts(len(labels), replicates, seed)
     once = np.ones((1, len(labels)), dtype=np.int64)
@@ -126,78 +98,12 @@ def partial_correlation(
     with np.errstate(invalid="ignore", divide="ignore"):
         rest = np.sqrt((1 - with_length**2) * (1 - human_length**2))
         partial = np.where(rest > 1e-9, (plain - with_length * human_length) / rest, np.nan)
-    zero = np.zeros(len(counts))
-    test = paired_difference(float(partial[0]), 0.0, partial[1:], zero, n_images, confidence)
-    return PartialCorrelation(
-        float(plain[0]), float(partial[0]), test.low, test.high, test.p, int(known.sum()), n_images
-    )
-
-
-class PairTable(NamedTuple):
-    """The pairs (`group_pairs`) of items of the same image that people do not tie.
-
-    Attributes
-    ----------
-    outcome
-        float64 [pairs]: 1, 0.5 (the metric ties them) or 0.
-    score_difference, length_difference
-        float64 [pairs]: of the item that people prefer minus the other one.
-    image
-        int [pairs]: the place of the image among the sorted labels.
-    first, second
-        int [pairs]: the preferred item and the other one.
-    """
-
-    outcome: Floats
-    score_difference: Floats
-    length_difference: Floats
-    image: npt.NDArray[np.int64]
-    first: npt.NDArray[np.int64]
-    second: npt.NDArray[np.int64]
-
-
-def pair_table(
-    scores: npt.ArrayLike, human: npt.ArrayLike, length: npt.ArrayLike, image: npt.ArrayLike
-) -> PairTable:
-    """Pairs of captions of one image that people rate differently, with the metric's choice.
-
-    An item with NaN in scores or judgements is left out.
-
-    >>> table = pair_table([0.2, 0.9, 0.9], [1, 2, 3], [5, 9, 8], ["x", "x", "x"])
-    >>> table.outcome.tolist(), table.length_difference.tolist()
-    ([1.0, 1.0, 0.5], [4.0, 3.0, -1.0])
-    """
-    x, y, z = as_scores(scores), as_scores(human), np.asarray(length, dtype=np.float64)
-    unit = encode(image)[1]
-    require_aligned(scores=x, human=y, length=z, image=unit)
-    known = np.flatnonzero(~(np.isnan(x) | np.isnan(y)))
-    pairs = group_pairs(unit[known])
-    a, b = known[pairs.first], known[pairs.second]
-    differ = y[a] != y[b]
-    a, b = a[differ], b[differ]
-    first, second = np.where(y[a] > y[b], a, b), np.where(y[a] > y[b], b, a)
-    gap = x[first] - x[second]
-    outcome = (np.sign(gap) + 1) / 2
-    return PairTable(outcome, gap, z[first] - z[second], unit[first], first, second)
+    zero, value = np.zeros(len(counts)), float(partial[0])
+    test = paired_difference(value, 0.0, partial[1:], zero, n_images, confidence)
+    return IntervalEstimate(value, test.low, test.high, int(known.sum()))
 
 
 _STREAM = 0xF17D  # separates the folds from other uses of the same seed
-
-
-class FittedControl(NamedTuple):
-    """What `fitted_control` returns.
-
-    Attributes
-    ----------
-    predictions
-        float64 [n], each made without its own image's targets (`without_rounding`: equal features
-        give equal predictions); NaN where a feature is missing or no model could be fitted.
-    fold
-        int [n]: the fold of each item's image.
-    """
-
-    predictions: Floats
-    fold: Ints
 
 
 def fitted_control(
@@ -208,8 +114,8 @@ def fitted_control(
     folds: int = 5,
     penalty: float = 1.0,
     seed: int = 0,
-) -> FittedControl:
-    """Predict `target` from `features` by ridge regression, out of fold by image.
+) -> Floats:
+    """Predict `target` from `features` by ridge regression, out of fold by image: float64 [n].
 
     A control with a fixed sign ("longer is better") understates what features that see no truth
     reach: a metric is informative only above the best *fitted* combination of them.
@@ -236,7 +142,8 @@ def fitted_control(
         β = (ZᵀZ + λI)⁻¹ Zᵀ(y − ȳ), Z the features and their squares, standardised on the items of
         the other folds; the prediction is ȳ + zβ. The constant is not penalised.
     Missing
-        An item with a missing feature gets NaN. Missing targets as above.
+        An item with a missing feature gets NaN, as does one for which no model could be fitted.
+        Missing targets as above. Equal features give equal predictions (`without_rounding`).
     Unit
         The image. For an interval, resample images of the predictions as of any other column.
     Source
@@ -249,10 +156,10 @@ def fitted_control(
     The judgement is U-shaped in length, so no sign of "length" correlates with it:
 
     >>> length = np.tile(np.arange(-5.0, 6.0), 20)
-    >>> control = fitted_control(length[:, None], length**2, np.repeat(np.arange(20), 11))
+    >>> predicted = fitted_control(length[:, None], length**2, np.repeat(np.arange(20), 11))
     >>> bool(abs(np.corrcoef(length, length**2)[0, 1]) < 1e-12)
     True
-    >>> round(float(np.corrcoef(control.predictions, length**2)[0, 1]), 3)
+    >>> round(float(np.corrcoef(predicted, length**2)[0, 1]), 3)
     1.0
     """
     x, y = np.asarray(features, dtype=np.float64), np.asarray(target, dtype=np.float64)
@@ -275,7 +182,7 @@ def fitted_control(
         train, test = known & (fold != k), complete & (fold == k)
         if train.sum() >= 2 and test.any():
             predictions[test] = _ridge(x[train], y[train], x[test], penalty)
-    return FittedControl(without_rounding(predictions), fold)
+    return without_rounding(predictions)
 
 
 def _ridge(x: Floats, y: Floats, new: Floats, penalty: float) -> Floats:

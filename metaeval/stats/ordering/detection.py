@@ -9,7 +9,8 @@ from scipy.special import bdtr
 from metaeval.stats.resampling.bootstrap import (
     MIN_UNITS,
     Counts,
-    percentile_interval,
+    IntervalEstimate,
+    interval_estimate,
     replicates_at_a_time,
 )
 from metaeval.stats.resampling.items import Floats
@@ -238,20 +239,17 @@ class Classification(NamedTuple):
 
     Attributes
     ----------
-    n, n_positive
-        Captions with a score, and those of them that are positive.
-    auroc, auroc_ci
+    n_positive
+        How many of the captions with a score are positive; `n` of the estimates are these captions.
+    auroc
         The probability that a positive caption scores higher than a negative one, ties count half.
-    average_precision, average_precision_ci
+    average_precision
         The mean precision over the positive captions, at thresholds of descending score.
     """
 
-    n: int
     n_positive: int
-    auroc: float
-    auroc_ci: Interval
-    average_precision: float
-    average_precision_ci: Interval
+    auroc: IntervalEstimate
+    average_precision: IntervalEstimate
 
 
 def classification(
@@ -289,7 +287,7 @@ def classification(
     Examples
     --------
     >>> found = classification([3, 2, 2, 1], [1, 1, 0, 0], [0, 1, 2, 3], np.empty((0, 4)))
-    >>> found.auroc, round(found.average_precision, 4)
+    >>> found.auroc.value, round(found.average_precision.value, 4)
     (0.875, 0.8333)
     """
     x, label = np.asarray(scores, np.float64), np.asarray(positive, np.bool_)
@@ -306,14 +304,17 @@ def classification(
         for start in range(0, len(counts), per_block)
     ]
     none: Floats = np.empty(0)
-    columns = (np.concatenate([none, *(d[k] for d in drawn)]) for k in range(2))
-    n_units = len(np.unique(unit))
-    auroc_ci, precision_ci = (
-        (low, high) for low, high in (percentile_interval(c, confidence, n_units) for c in columns)
+    estimates = (
+        interval_estimate(
+            float(value[0]),
+            np.concatenate([none, *(d[k] for d in drawn)]),
+            confidence,
+            len(np.unique(unit)),
+            len(x),
+        )
+        for k, value in enumerate((auroc, precision))
     )
-    return Classification(
-        len(x), int(label.sum()), float(auroc[0]), auroc_ci, float(precision[0]), precision_ci
-    )
+    return Classification(int(label.sum()), *estimates)
 
 
 def _weighted(

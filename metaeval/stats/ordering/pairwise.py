@@ -10,8 +10,9 @@ import numpy.typing as npt
 from metaeval.errors import InputError
 from metaeval.stats.resampling.bootstrap import (
     Counts,
+    IntervalEstimate,
     bootstrap_counts,
-    percentile_interval,
+    interval_estimate,
     resampled_sums,
 )
 from metaeval.stats.resampling.items import (
@@ -190,26 +191,6 @@ def worst_first(severity: Floats) -> npt.NDArray[np.intp]:
     return np.argsort(-severity, kind="stable")
 
 
-class DifferencePearson(NamedTuple):
-    """What `pairwise_difference_pearson` returns.
-
-    Attributes
-    ----------
-    r
-        In [-1, 1]; NaN where either side has no differences within an image.
-    low, high
-        Percentile interval by resampling images.
-    n_pairs, n_images
-        How many pairs, and images with at least one pair.
-    """
-
-    r: float
-    low: float
-    high: float
-    n_pairs: int
-    n_images: int
-
-
 def pairwise_difference_pearson(
     scores: npt.ArrayLike,
     human: npt.ArrayLike,
@@ -219,8 +200,10 @@ def pairwise_difference_pearson(
     replicates: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
-) -> DifferencePearson:
-    """Pearson's r over all differences between two captions of the same image.
+) -> IntervalEstimate:
+    """Pearson's r over all differences between two captions of the same image; `n` pairs.
+
+    NaN where either side has no differences within an image.
 
     Parameters
     ----------
@@ -247,7 +230,7 @@ def pairwise_difference_pearson(
     Examples
     --------
     >>> result = pairwise_difference_pearson([1, 2, 7, 9], [1, 2, 3, 5], ["x", "x", "y", "y"])
-    >>> round(result.r, 4), result.n_pairs
+    >>> round(result.value, 4), result.n
     (1.0, 2)
     """
     x, y = as_scores(scores), as_scores(human)
@@ -265,16 +248,11 @@ def pairwise_difference_pearson(
     products = [size * np.bincount(unit, p, minlength=len(labels)) for p in (a * b, a * a, b * b)]
     table = np.stack(products, axis=1)
     pairs = int((size * (size - 1)).sum()) // 2
-    with_pair = int((size > 1).sum())
-    if not pairs:
-        nan = float("nan")
-        return DifferencePearson(nan, nan, nan, 0, 0)
     if counts is None:
         counts = bootstrap_counts(len(labels), replicates, seed)
-    drawn = _ratio(resampled_sums(table, counts))
-    low, high = percentile_interval(drawn, confidence, with_pair)
     r = float(_ratio(table.sum(axis=0, keepdims=True))[0])
-    return DifferencePearson(r, low, high, pairs, with_pair)
+    drawn = _ratio(resampled_sums(table, counts))
+    return interval_estimate(r, drawn, confidence, int((size > 1).sum()), pairs)
 
 
 def _ratio(sums: Floats) -> Floats:
@@ -284,34 +262,12 @@ def _ratio(sums: Floats) -> Floats:
     return np.asarray(np.clip(r, -1, 1), dtype=np.float64)
 
 
-class SoftPairwiseAccuracy(NamedTuple):
-    """What `soft_pairwise_accuracy` returns.
-
-    Attributes
-    ----------
-    value
-        SPA in [0, 1]; NaN without a pair of systems that share an item.
-    accuracy
-        Plain pairwise accuracy of the same means: the share of pairs ordered alike; a tie on one
-        side only is half right.
-    human_p, metric_p
-        float64 [systems, systems], upper triangle: one-sided p-values of "the first system is
-        better"; NaN elsewhere.
-    n_pairs
-        How many pairs of systems count.
-    """
-
-    value: float
-    accuracy: float
-    human_p: Floats
-    metric_p: Floats
-    n_pairs: int
-
-
 def soft_pairwise_accuracy(
     human: npt.ArrayLike, metric: npt.ArrayLike, *, replicates: int = 1000, seed: int = 4
-) -> SoftPairwiseAccuracy:
+) -> float:
     """Agreement of a metric with people about systems, weighing pairs by how clear they are.
+
+    In [0, 1]; NaN without a pair of systems that share an item.
 
     Parameters
     ----------
@@ -345,9 +301,9 @@ def soft_pairwise_accuracy(
     Examples
     --------
     >>> human = np.array([[5, 4, 5, 4.0], [3, 3, 4, 2], [3, 2, 4, 3]])
-    >>> round(soft_pairwise_accuracy(human, human).value, 3)
+    >>> round(soft_pairwise_accuracy(human, human), 3)
     1.0
-    >>> soft_pairwise_accuracy(human, -human).value < 0.5
+    >>> soft_pairwise_accuracy(human, -human) < 0.5
     True
     """
     people, scores = as_scores(human), as_scores(metric)
@@ -357,25 +313,16 @@ def soft_pairwise_accuracy(
         )
     k, n = people.shape
     signs = random_signs(n, replicates, seed)
-    tables = np.full((2, k, k), np.nan)
-    agree, pairs = 0.0, 0
-    for i in range(k):
-        for j in range(i + 1, k):
-            gaps = np.stack([people[i] - people[j], scores[i] - scores[j]])
-            common = ~np.isnan(gaps).any(axis=0)
-            if not common.any():
-                continue
+    distances = []
+    for i, j in combinations(range(k), 2):
+        gaps = np.stack([people[i] - people[j], scores[i] - scores[j]])
+        common = ~np.isnan(gaps).any(axis=0)
+        if common.any():
             gaps = np.where(common, gaps, 0.0)
-            observed, margin = gaps.sum(axis=1), 1e-9 * np.abs(gaps).sum(axis=1)
-            swapped = gaps @ signs.T
-            tables[:, i, j] = (swapped >= (observed - margin)[:, None]).mean(axis=1)
-            order = np.sign(np.where(np.abs(observed) <= margin, 0.0, observed))
-            agree += 1 - abs(order[0] - order[1]) / 2
-            pairs += 1
-    if not pairs:
-        return SoftPairwiseAccuracy(float("nan"), float("nan"), tables[0], tables[1], 0)
-    value = 1 - float(np.nanmean(np.abs(tables[0] - tables[1])))
-    return SoftPairwiseAccuracy(value, agree / pairs, tables[0], tables[1], pairs)
+            least = gaps.sum(axis=1) - 1e-9 * np.abs(gaps).sum(axis=1)
+            of_people, of_metric = (gaps @ signs.T >= least[:, None]).mean(axis=1)
+            distances.append(abs(of_people - of_metric))
+    return 1 - float(np.mean(distances)) if distances else float("nan")
 
 
 def random_signs(n: int, replicates: int, seed: int) -> Floats:

@@ -9,8 +9,9 @@ from metaeval.errors import InputError
 from metaeval.stats.correlation.kendall import Crosstab, crosstab, tied_pairs
 from metaeval.stats.resampling.bootstrap import (
     Counts,
+    IntervalEstimate,
     bootstrap_counts,
-    percentile_interval,
+    interval_estimate,
     resampled_means,
 )
 from metaeval.stats.resampling.items import (
@@ -241,32 +242,6 @@ def pair_outcomes(pairs: ItemPairs, epsilon: float, n_groups: int) -> tuple[Floa
 _STREAM = 0xCF7C  # separates the folds from other uses of the same seed
 
 
-class CrossFittedTies(NamedTuple):
-    """What `cross_fitted_tie_calibration` returns.
-
-    Attributes
-    ----------
-    accuracy
-        Mean accuracy of the groups, each at the ε of the other folds; NaN without pairs.
-    low, high
-        Percentile interval by resampling groups, at the same ε.
-    epsilons
-        float64 [folds]: the ε with which each fold was scored.
-    in_sample
-        The accuracy at the ε that is best for all groups (`tie_calibration`), for comparison.
-    n_pairs, n_groups
-        How many pairs were compared, and how many groups have a pair.
-    """
-
-    accuracy: float
-    low: float
-    high: float
-    epsilons: Floats
-    in_sample: float
-    n_pairs: int
-    n_groups: int
-
-
 def cross_fitted_tie_calibration(
     scores: npt.ArrayLike,
     human: npt.ArrayLike,
@@ -277,8 +252,8 @@ def cross_fitted_tie_calibration(
     replicates: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
-) -> CrossFittedTies:
-    """Pairwise accuracy with ties where no pair takes part in choosing its own ε.
+) -> IntervalEstimate:
+    """Pairwise accuracy with ties where no pair takes part in choosing its own ε; of `n` pairs.
 
     Parameters
     ----------
@@ -305,8 +280,8 @@ def cross_fitted_tie_calibration(
     --------
     >>> scores, human = [0.5, 0.6, 0.1] * 4, [3, 3, 1] * 4
     >>> result = cross_fitted_tie_calibration(scores, human, np.repeat(range(4), 3))
-    >>> result.accuracy, result.n_groups
-    (1.0, 4)
+    >>> result.value, result.n
+    (1.0, 12)
     """
     x, y = as_scores(scores), as_scores(human)
     labels, unit = encode(groups)
@@ -316,31 +291,21 @@ def cross_fitted_tie_calibration(
     fold_of = random_folds(len(labels), folds, _STREAM, seed)
     fold = fold_of[unit]
     pairs = pairs_within(x, y, unit)
-    epsilons, accuracy = np.full(folds, np.nan), np.full(len(labels), np.nan)
+    accuracy = np.full(len(labels), np.nan)
     for k in range(folds):
         fitted = tie_calibration(x[fold != k], y[fold != k], unit[fold != k])
         if not fitted.n_pairs:
             continue
-        epsilons[k] = fitted.epsilon
         right, total = pair_outcomes(pairs, fitted.epsilon, len(labels))
         in_fold = (fold_of == k) & (total > 0)
         accuracy[in_fold] = right[in_fold] / total[in_fold]
     known = ~np.isnan(accuracy)
     if not known.any():
-        nan = float("nan")
-        return CrossFittedTies(nan, nan, nan, epsilons, nan, 0, 0)
+        return IntervalEstimate(np.nan, np.nan, np.nan, 0)
     if counts is None:
         counts = bootstrap_counts(len(labels), replicates, seed)
-    low, high = percentile_interval(resampled_means(accuracy, counts), confidence, int(known.sum()))
-    return CrossFittedTies(
-        float(accuracy[known].mean()),
-        low,
-        high,
-        epsilons,
-        tie_calibration(x, y, unit).accuracy,
-        len(pairs.distance),
-        int(known.sum()),
-    )
+    value, drawn = float(accuracy[known].mean()), resampled_means(accuracy, counts)
+    return interval_estimate(value, drawn, confidence, int(known.sum()), len(pairs.distance))
 
 
 class Ties(NamedTuple):

@@ -1,14 +1,19 @@
-"""Bradley-Terry strengths from battles with ties, with length and order of presentation."""
+"""Bradley-Terry strengths from battles with ties, also at equal length."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from metaeval.errors import InputError
-from metaeval.stats.resampling.bootstrap import bootstrap_counts, percentile_interval
+from metaeval.stats.resampling.bootstrap import (
+    Array,
+    IntervalEstimate,
+    bootstrap_counts,
+    percentile_interval,
+)
 from metaeval.stats.resampling.items import Floats, Ints, encode
 from metaeval.stats.significance.comparison import PairTest, resampled_difference
 
@@ -19,6 +24,12 @@ PRIOR = 1e-4
 
 class BradleyTerry(NamedTuple):
     """What `bradley_terry` returns.
+
+    With d = θ_a − θ_b + γ length, P(a) ∝ exp(d/2), P(b) ∝ exp(−d/2) and P(tie) ∝ ν; strengths θ
+    have mean 0. Intervals are of resampled images: all battles of an image are drawn together.
+
+    Source: R. A. Bradley and M. E. Terry (1952), Biometrika 39; ties: R. R. Davidson (1970), On
+    extending the Bradley-Terry model to accommodate ties, JASA 65.
 
     Attributes
     ----------
@@ -32,9 +43,8 @@ class BradleyTerry(NamedTuple):
         float64 [replicates, systems].
     tie
         ν: two equal systems tie with probability ν / (2 + ν); 0 without ties.
-    covariates
-        Name → (value, low, high): "length" (log-odds per unit of the length difference) and
-        "order" (log-odds of being shown first), where they were given.
+    length
+        Log-odds per unit of the length difference, where it was given.
     n_battles, n_images
         How many battles and images.
     """
@@ -45,16 +55,9 @@ class BradleyTerry(NamedTuple):
     high: Floats
     replicates: Floats
     tie: float
-    covariates: dict[str, tuple[float, float, float]]
+    length: IntervalEstimate | None
     n_battles: int
     n_images: int
-
-    def probability(self, a: str, b: str) -> tuple[float, float, float]:
-        """P(a wins), P(tie), P(b wins), with covariates at 0."""
-        gap = self.strength[self.systems.index(a)] - self.strength[self.systems.index(b)]
-        win, lose = math.exp(gap / 2), math.exp(-gap / 2)
-        total = win + lose + self.tie
-        return win / total, self.tie / total, lose / total
 
     def tests(self) -> dict[tuple[str, str], PairTest]:
         """All pairs, the stronger one first: what `comparison.compare` takes."""
@@ -79,7 +82,6 @@ def bradley_terry(
     image: npt.ArrayLike,
     *,
     length_difference: npt.ArrayLike | None = None,
-    a_shown_first: npt.ArrayLike | None = None,
     prior: float = PRIOR,
     replicates: int = 500,
     confidence: float = 0.95,
@@ -89,35 +91,17 @@ def bradley_terry(
 
     Parameters
     ----------
-    a, b
-        [n] names of the two systems of each battle.
-    winner
-        float64 [n]: 1 = a, 0 = b, 0.5 = tie; NaN = left out.
+    a, b, winner
+        [n] names of the two systems of each battle, and 1 = a, 0 = b, 0.5 = tie; NaN = left out.
     image
         [n] labels of the resampling unit. Battles that are left out keep their image in the draw,
         so that fits of several columns on the same images have the same replicates.
     length_difference
-        float64 [n], length of a minus that of b in any unit; strengths are then those at equal
-        length.
-    a_shown_first
-        bool [n], or +1, −1 and 0 for unknown: strengths are then free of the order of presentation.
+        float64 [n], length of a minus that of b; strengths are then those at equal length.
     prior
-        Ridge penalty on strengths and covariates; 0 = plain maximum likelihood, which does not
-        exist where a system wins or loses all its battles.
+        Ridge penalty; 0 = plain maximum likelihood, which not all battles have.
 
-    Notes
-    -----
-    Definition
-        With d = θ_a − θ_b + γ length + δ order: P(a) ∝ exp(d/2), P(b) ∝ exp(−d/2), P(tie) ∝ ν
-        (Davidson). θ has mean 0.
-    Unit
-        The image: all its battles are drawn together.
-    Source
-        R. A. Bradley and M. E. Terry (1952), Biometrika 39; R. R. Davidson (1970), On extending the
-        Bradley-Terry model to accommodate ties, JASA 65; order of presentation: R. R. Davidson and
-        R. J. Beaver (1977), Biometrics 33.
-    Raises
-        InputError where the battles do not connect all systems.
+    Raises InputError where the battles do not connect all systems.
 
     Examples
     --------
@@ -127,76 +111,53 @@ def bradley_terry(
     >>> fit.systems, round(float(np.exp(fit.strength[0] - fit.strength[1])), 6)
     (['x', 'y'], 3.0)
     """
-    y = np.asarray(winner, dtype=np.float64)
-    if not np.isin(y[~np.isnan(y)], (0, 0.5, 1)).all():
-        raise InputError("a winner is not 1 (a), 0 (b) or 0.5 (tie)", field="winner")
+    y, lengths = np.asarray(winner, dtype=np.float64), np.empty((len(a), 0))
     known = ~np.isnan(y)
+    if not np.isin(y[known], (0, 0.5, 1)).all():
+        raise InputError("a winner is not 1 (a), 0 (b) or 0.5 (tie)", field="winner")
     names, code = encode(np.concatenate([np.asarray(a), np.asarray(b)])[np.tile(known, 2)])
     first, second = np.split(code, 2)
-    labels, unit = encode(np.asarray(image))
-    y, unit = y[known], unit[known]
-    if len(names) < 2:
-        raise InputError("fewer than two systems have battles", field="winner")
     _require_connected(first, second, names)
-    design = np.zeros((len(y), len(names)))
-    design[np.arange(len(y)), first] += 1
-    design[np.arange(len(y)), second] -= 1
-    extra = {name: values[known] for name, values in _covariates(length_difference, a_shown_first)}
-    columns = np.column_stack([design, *extra.values()])
-    if not np.isfinite(columns).all():
+    if length_difference is not None:
+        lengths = np.asarray(length_difference, dtype=np.float64)[:, None]
+    if not np.isfinite(lengths[known]).all():
         raise InputError("a covariate is missing or infinite", field="length_difference")
-    # equal battles are one row with a weight
-    keys = np.column_stack([first, second, y, *extra.values()])
-    _, one, kind = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-    columns, y, kind = columns[one], y[one], kind.reshape(-1)
-    counts = bootstrap_counts(len(labels), replicates, seed)
-    start, tie = _fit(columns, y, np.bincount(kind).astype(np.float64), prior, len(names), None)
-    drawn = np.array(
-        [
-            _fit(
-                columns,
-                y,
-                np.bincount(kind, row[unit], len(y)).astype(np.float64),
-                prior,
-                len(names),
-                (start, tie),
-            )[0]
-            for row in counts
-        ]
-    ).reshape(replicates, columns.shape[1])
-    k = len(names)
-    ranked = np.argsort(-start[:k], kind="stable")
-    n_images = len(np.unique(unit))
-    ends = np.array([percentile_interval(drawn[:, s], confidence, n_images) for s in ranked])
-    covariates = {}
-    for place, name in enumerate(extra, start=k):
-        low, high = percentile_interval(drawn[:, place], confidence, n_images)
-        covariates[name] = (float(start[place]), low, high)
+    labels, unit = encode(np.asarray(image))
+    drawn = bootstrap_counts(len(labels), replicates, seed)[:, unit[known]]
+    n_images = len(np.unique(unit[known]))
+    battles = np.column_stack([first, second, y[known], lengths[known]])
+    point, tie, resampled = _fits(battles, drawn, prior, len(names))
+    ends = np.array([percentile_interval(v, confidence, n_images) for v in resampled.T])
+    ranked = np.argsort(-point[: len(names)], kind="stable")
     return BradleyTerry(
         [str(names[s]) for s in ranked],
-        start[:k][ranked],
-        ends[:, 0],
-        ends[:, 1],
-        drawn[:, :k][:, ranked],
+        point[ranked],
+        *ends[ranked].T,
+        resampled[:, ranked],
         tie,
-        covariates,
+        None if length_difference is None else IntervalEstimate(float(point[-1]), *ends[-1]),
         int(known.sum()),
         n_images,
     )
 
 
-def _covariates(
-    length_difference: npt.ArrayLike | None, a_shown_first: npt.ArrayLike | None
-) -> Iterator[tuple[str, Floats]]:
-    """Yield the name and the values [n] of each covariate that was given."""
-    if length_difference is not None:
-        yield "length", np.asarray(length_difference, dtype=np.float64)
-    if a_shown_first is not None:
-        order = np.asarray(a_shown_first)
-        yield (
-            "order",
-            np.where(order, 1.0, -1.0) if order.dtype == np.bool_ else order.astype(float),
-        )
+def _fits(
+    battles: Floats, drawn: npt.NDArray[np.integer], prior: float, k: int
+) -> tuple[Floats, float, Floats]:
+    """Coefficients, ν, and the coefficients of each replicate, of battles [n, columns]: numbers of
+    the two systems, winner, and covariates. `drawn` [replicates, n] is how often each is there."""
+    # equal battles are one row with a weight
+    rows, kind = np.unique(battles, axis=0, return_inverse=True)
+    kind, systems = kind.reshape(-1), np.eye(k)
+    first, second = rows[:, :2].astype(np.intp).T
+    columns = np.hstack([systems[first] - systems[second], rows[:, 3:]])
+
+    def fit(times: Array, start: tuple[Floats, float] | None) -> tuple[Floats, float]:
+        return _fit(columns, rows[:, 2], np.bincount(kind, times, len(rows)), prior, k, start)
+
+    start = fit(np.ones(len(kind)), None)
+    resampled = np.array([fit(times, start)[0] for times in drawn])
+    return *start, resampled.reshape(len(drawn), columns.shape[1])
 
 
 def _fit(
@@ -260,7 +221,8 @@ def _require_connected(first: Ints, second: Ints, names: npt.NDArray[np.str_]) -
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    k = len(names)
+    if (k := len(names)) < 2:
+        raise InputError("fewer than two systems have battles", field="winner")
     graph = coo_array((np.ones(len(first)), (first, second)), shape=(k, k))
     parts, label = connected_components(graph, directed=False)
     if parts > 1:

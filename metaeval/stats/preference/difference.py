@@ -9,6 +9,7 @@ import numpy.typing as npt
 from metaeval.errors import InputError
 from metaeval.stats.resampling.bootstrap import (
     Counts,
+    IntervalEstimate,
     bootstrap_counts,
     defined_replicates,
     percentile_interval,
@@ -87,6 +88,7 @@ def to_rating_scale(
 
 _NUMBERS = 2**22  # pairs times replicates fitted at a time
 _STEPS = 50
+_ODDS = math.log(3)  # of a difference that people notice
 
 
 class PreferenceCurve(NamedTuple):
@@ -96,38 +98,22 @@ class PreferenceCurve(NamedTuple):
     ----------
     difference
         float64 [points]: score differences from 0 up, in the metric's own unit.
-    logistic, logistic_low, logistic_high
+    logistic, low, high
         float64 [points]: P(people prefer the higher score) by the logistic curve, and its
         interval by resampling images.
     isotonic
         float64 [points]: the same by isotonic regression, which assumes only that it does not fall.
-    noticed, noticed_low, noticed_high
-        The difference that people prefer in `share` of the cases, by the logistic curve; infinite
-        where the curve does not rise.
-    share
-        0.75, by default.
-    slope
-        Of the logistic curve: log-odds per unit of score.
-    n_pairs, n_images
-        How many pairs, and images with a pair.
+    noticed
+        The difference that people prefer in three of four cases, by the logistic curve; infinite
+        where the curve does not rise. `n` pairs.
     """
 
     difference: Floats
     logistic: Floats
-    logistic_low: Floats
-    logistic_high: Floats
+    low: Floats
+    high: Floats
     isotonic: Floats
-    noticed: float
-    noticed_low: float
-    noticed_high: float
-    share: float
-    slope: float
-    n_pairs: int
-    n_images: int
-
-    def probability(self, difference: float) -> float:
-        """P(people prefer the higher score) at this difference, by the logistic curve."""
-        return 1 / (1 + math.exp(-min(max(self.slope * difference, -700), 700)))
+    noticed: IntervalEstimate
 
 
 def preference_curve(
@@ -135,7 +121,6 @@ def preference_curve(
     preferred: npt.ArrayLike,
     image: npt.ArrayLike,
     *,
-    share: float = 0.75,
     points: int = 41,
     counts: Counts | None = None,
     replicates: int = 1000,
@@ -153,8 +138,6 @@ def preference_curve(
         share of votes for a; NaN = left out.
     image
         [pairs] labels of the resampling unit.
-    share
-        Which probability counts as noticed.
     counts
         [replicates, n_images] from `bootstrap_counts`, in the order of the sorted labels.
 
@@ -163,7 +146,7 @@ def preference_curve(
     Definition
         Logistic: P = 1 / (1 + exp(−β Δ)) by maximum likelihood; without an intercept, as swapping a
         and b must give 1 − P. Isotonic: least squares over the pairs and their mirror images.
-        The noticed difference is log(share / (1 − share)) / β.
+        The noticed difference is log(.75 / .25) / β.
     Ties
         Ties of people count as one half on each side; pairs with Δ = 0 do not change β.
     Unit
@@ -178,11 +161,9 @@ def preference_curve(
     >>> gap = rng.normal(0, 0.2, 4000)
     >>> preferred = rng.random(4000) < 1 / (1 + np.exp(-5 * gap))
     >>> curve = preference_curve(gap, preferred, np.arange(4000) // 4)
-    >>> bool(curve.noticed_low < np.log(3) / 5 < curve.noticed_high)
+    >>> bool(curve.noticed.low < np.log(3) / 5 < curve.noticed.high)
     True
     """
-    if not 0.5 < share < 1:
-        raise InputError(f"{share} is not in (0.5, 1)", field="share")
     x, y = as_scores(difference), as_scores(preferred)
     if ((y < 0) | (y > 1)).any():
         raise InputError("a preference is not in [0, 1]", field="preferred")
@@ -203,22 +184,10 @@ def preference_curve(
     n_images = len(np.unique(unit))
     low, high = _band(curves[1:], confidence, n_images)
     with np.errstate(divide="ignore", invalid="ignore"):
-        odds = math.log(share / (1 - share))
-        noticed = np.where(slopes > 0, odds / slopes, np.where(np.isnan(slopes), np.nan, np.inf))
+        noticed = np.where(slopes > 0, _ODDS / slopes, np.where(np.isnan(slopes), np.nan, np.inf))
     ends = _interval_with_infinity(defined_replicates(noticed[1:], n_images), confidence)
-    return PreferenceCurve(
-        grid,
-        curves[0],
-        low,
-        high,
-        _isotonic(x, y, grid),
-        float(noticed[0]),
-        *ends,
-        share,
-        float(slopes[0]),
-        len(x),
-        n_images,
-    )
+    estimate = IntervalEstimate(float(noticed[0]), *ends, len(x))
+    return PreferenceCurve(grid, curves[0], low, high, _isotonic(x, y, grid), estimate)
 
 
 def logistic_slopes(

@@ -72,22 +72,30 @@ def bootstrap_counts(n_images: int, replicates: int, seed: int) -> Counts:
 
 
 class IntervalEstimate(NamedTuple):
-    """A statistic with the ends of its confidence interval; NaN where one is undefined."""
+    """A statistic with the ends of its confidence interval; NaN where one is undefined.
+
+    `n`, where it is reported, is the number of items or pairs that took part.
+    """
 
     value: float
     low: float
     high: float
+    n: int | None = None
 
 
 def interval_estimate(
-    value: float, replicates: npt.ArrayLike, confidence: float, n_units: int
+    value: float,
+    replicates: npt.ArrayLike,
+    confidence: float,
+    n_units: int,
+    n: int | None = None,
 ) -> IntervalEstimate:
     """A statistic with the `percentile_interval` of its replicates.
 
     >>> interval_estimate(50.0, range(101), 0.5, 30)
-    IntervalEstimate(value=50.0, low=25.0, high=75.0)
+    IntervalEstimate(value=50.0, low=25.0, high=75.0, n=None)
     """
-    return IntervalEstimate(value, *percentile_interval(replicates, confidence, n_units))
+    return IntervalEstimate(value, *percentile_interval(replicates, confidence, n_units), n)
 
 
 def percentile_interval(replicates: npt.ArrayLike, confidence: float, n_units: int) -> list[float]:
