@@ -45,9 +45,7 @@ def fitted_row(name: str, predicted: Floats) -> MetricScores:
 
 def predictions(features: Floats, target: Floats, image: Ints, seed: int) -> Floats:
     """[n] The target predicted from features, out of fold by image; NaN is a target not fitted."""
-    return fitted_control(
-        features, target, image, folds=FOLDS, penalty=PENALTY, seed=seed
-    ).predictions
+    return fitted_control(features, target, image, folds=FOLDS, penalty=PENALTY, seed=seed)
 
 
 def caption_features(dataset: CaptionDataset, captions: Sequence[str], image: Ints) -> Floats:

@@ -312,9 +312,7 @@ def _noticed(arena: BattleArrays, gap: Floats) -> Estimate:
         points=2,
         confidence=arena.settings.confidence,
     )
-    return Estimate(
-        value=curve.noticed, low=curve.noticed_low, high=curve.noticed_high, n=curve.n_pairs
-    )
+    return Estimate.of(curve.noticed)
 
 
 def _ranking(arena: BattleArrays) -> tuple[list[Extra], BradleyTerry | None, str | None]:
@@ -408,11 +406,11 @@ def ranking_of(arena: BattleArrays) -> tuple[list[Extra], BradleyTerry]:
                 "words": float(lengths.mean()),
             }
         )
-    value, low, high = equal.covariates["length"]
+    assert equal.length is not None
     order = [equal.systems.index(name) for name in plain.systems]
     rho = float(_spearman(plain.strength[None], equal.strength[order][None])[0])
     facts = {
-        "Log-odds of winning per word more": Estimate(value=value, low=low, high=high),
+        "Log-odds of winning per word more": Estimate.of(equal.length),
         "Probability that two equal systems tie": Estimate(value=plain.tie / (2 + plain.tie)),
         "ρ of the strengths with those at equal length": Estimate(value=rho),
     }

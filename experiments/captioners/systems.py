@@ -23,10 +23,7 @@ from metaeval.runs.records import SET, SYSTEM, ScoreColumn
 from metaeval.scoring import MetricScores, SystemScores, system_scores
 from metaeval.stats.resampling.bootstrap import Counts
 from metaeval.stats.resampling.items import Floats
-from metaeval.stats.significance.comparison import (
-    PairTest,
-    smallest_p,
-)
+from metaeval.stats.significance.comparison import PairTest
 from metaeval.stats.significance.paired_bootstrap import (
     OfSums,
     SystemDifference,
@@ -188,7 +185,7 @@ def _of_parts(
         of_pairs = {
             (systems[a], systems[b]): differences[a, b][c] for a, b in combinations(order, 2)
         }
-        tests = {pair: _permutation(each, settings.permutations) for pair, each in of_pairs.items()}
+        tests = {pair: each.permutation for pair, each in of_pairs.items()}
         headline = column.headline and column.part_of is None and not column.control
         ranking = SystemRanking(
             scores=estimates,
@@ -226,13 +223,12 @@ def mean_rank(scores: Sequence[ScoredSystems], settings: Settings) -> SystemRank
     order = best_first(points, higher=False)
     systems, n = settings.systems, settings.counts.shape[1]
     estimates = settings.estimates(order, points, drawn, [n] * len(systems))
-    least = smallest_p(len(settings.counts), sides=2)
-    tests = {}
-    for a, b in combinations(order, 2):
-        d = difference_of(points[a], points[b], drawn[a], drawn[b], settings.confidence, n)
-        tests[systems[a], systems[b]] = PairTest(
-            d.difference, d.low, d.high, d.p_two_sided, "bootstrap", n, least
+    tests = {
+        (systems[a], systems[b]): difference_of(
+            points[a], points[b], drawn[a], drawn[b], settings.confidence, n
         )
+        for a, b in combinations(order, 2)
+    }
     return SystemRanking(
         scores=estimates, best="lowest", digits=2, **settings.comparisons("mean rank", tests)
     )
@@ -255,12 +251,3 @@ def _mean_ranks(scores: Sequence[tuple[Floats, ScoreColumn]]) -> Floats:
     )
     known = (~np.isnan(ranks)).sum(axis=0)
     return np.where(known > 0, np.nansum(ranks, axis=0) / np.maximum(known, 1), np.nan)
-
-
-def _permutation(difference: SystemDifference, permutations: int) -> PairTest:
-    """The permutation test of a pair, before any correction."""
-    d = difference
-    least = smallest_p(permutations)
-    return PairTest(
-        d.difference, d.low, d.high, d.p_permutation, "permutation by image", d.n_images, least
-    )

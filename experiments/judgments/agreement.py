@@ -22,7 +22,7 @@ from metaeval.experiments.judgments.sample import (
 from metaeval.experiments.measure import ResampledValue
 from metaeval.results.base import Estimate
 from metaeval.stats.agreement.ceiling import LEAST_ITEMS, alt_test, disattenuated_correlation
-from metaeval.stats.agreement.controls import pair_table, partial_correlation
+from metaeval.stats.agreement.controls import partial_correlation
 from metaeval.stats.correlation.correlations import (
     WeightedCorrelations,
     correlation,
@@ -63,15 +63,11 @@ def further_agreement(
     differences = pairwise_difference_pearson(x, y, image, counts=counts, confidence=confidence)
     ties = cross_fitted_tie_calibration(x, y, image, counts=counts, confidence=confidence)
     saved = label_efficiency(x, y, image, n_labels=LABELS, counts=counts, confidence=confidence)
-    worth = [LABELS * v for v in (saved.efficiency, saved.low, saved.high)]
+    worth = [LABELS * v for v in saved[:3]]
     estimates = {
-        "difference_pearson": Estimate(
-            value=differences.r, low=differences.low, high=differences.high, n=differences.n_pairs
-        ),
-        "cross_fitted_accuracy": Estimate(
-            value=ties.accuracy, low=ties.low, high=ties.high, n=ties.n_pairs
-        ),
-        "labels_worth": Estimate(value=worth[0], low=worth[1], high=worth[2], n=saved.n),
+        "difference_pearson": Estimate.of(differences),
+        "cross_fitted_accuracy": Estimate.of(ties),
+        "labels_worth": Estimate.of(saved._make([*worth, saved.n])),
         **_disattenuated(column, sample, dimension, given, confidence),
         **_soft_pairwise(column, given, sample),
         **_replacement(column, given, sample, dimension),
@@ -79,10 +75,7 @@ def further_agreement(
     curve = _curve(column, given, sample, confidence)
     if curve is None:
         return estimates, []
-    estimates["noticed"] = Estimate(
-        value=curve.noticed, low=curve.noticed_low, high=curve.noticed_high, n=curve.n_pairs
-    )
-    return estimates, _points(curve)
+    return {**estimates, "noticed": Estimate.of(curve.noticed)}, _points(curve)
 
 
 def binary_agreement(
@@ -104,13 +97,11 @@ def binary_agreement(
     separation = classification(
         scores, positive, given.image[rated], sample.counts, confidence=confidence
     )
-    precision, area = separation.average_precision_ci, separation.auroc_ci
+    share = separation.n_positive / separation.auroc.n if separation.auroc.n else None
     return {
-        "average_precision": Estimate(
-            value=separation.average_precision, low=precision[0], high=precision[1], n=separation.n
-        ),
-        "auroc": Estimate(value=separation.auroc, low=area[0], high=area[1], n=separation.n),
-        "positive": Estimate(value=separation.n_positive / separation.n if separation.n else None),
+        "average_precision": Estimate.of(separation.average_precision),
+        "auroc": Estimate.of(separation.auroc),
+        "positive": Estimate(value=share),
     }
 
 
@@ -139,23 +130,23 @@ def _disattenuated(
         column.scores, ratings, given.image, counts=sample.counts[:_REPLICATES],
         confidence=confidence,
     )  # fmt: skip
-    corrected = Estimate(
-        value=made.corrected, low=made.corrected_low, high=made.corrected_high, n=made.n
-    )
-    return {"disattenuated": corrected}
+    return {"disattenuated": Estimate.of(made)}
 
 
 def _curve(
     column: RankedScores, given: Ratings, sample: Sample, confidence: float
 ) -> PreferenceCurve | None:
     """P(people prefer the higher score) over the pairs that they rate differently."""
-    pairs = pair_table(column.scores, given.mean, np.zeros(len(given.mean)), given.image)
-    if not len(pairs.image):
+    pairs = pairs_within(column.scores, given.mean, given.image)
+    differ = ~pairs.tied
+    if not differ.any():
         return None
-    images = np.unique(pairs.image)
+    # of the caption that people prefer minus the other one
+    gap = np.where(pairs.concordant, pairs.distance, -pairs.distance)[differ]
+    image = pairs.group[differ]
     return preference_curve(
-        pairs.score_difference, np.ones(len(pairs.image)), pairs.image,
-        counts=sample.counts[:_CURVES, images], points=_POINTS, confidence=confidence,
+        gap, np.ones(len(gap)), image, counts=sample.counts[:_CURVES, np.unique(image)],
+        points=_POINTS, confidence=confidence,
     )  # fmt: skip
 
 
@@ -166,8 +157,8 @@ def _points(curve: PreferenceCurve) -> list[dict[str, Any]]:
     columns = (
         curve.difference,
         curve.logistic,
-        curve.logistic_low,
-        curve.logistic_high,
+        curve.low,
+        curve.high,
         curve.isotonic,
     )
     return [
@@ -223,7 +214,7 @@ def _soft_pairwise(column: RankedScores, given: Ratings, sample: Sample) -> Esti
         return np.asarray(means.reshape(len(systems), given.n_images))
 
     made = soft_pairwise_accuracy(table(given.mean), table(column.scores))
-    return {"soft_pairwise_accuracy": Estimate(value=made.value)} if made.n_pairs else {}
+    return {} if np.isnan(made) else {"soft_pairwise_accuracy": Estimate(value=made)}
 
 
 def score_groups(
@@ -329,7 +320,7 @@ def _length_controlled(
         column.scores[given.row], given.value, words[given.row], image, statistic="pearson",
         counts=sample.counts[:, np.unique(image)], confidence=confidence,
     )  # fmt: skip
-    return Estimate(value=partial.partial, low=partial.low, high=partial.high, n=partial.n)
+    return Estimate.of(partial)
 
 
 def _accuracy(column: RankedScores, given: Ratings, counts: Counts, confidence: float) -> Estimates:

@@ -396,10 +396,8 @@ def people_agreement(judged: Judgments, dimension: str) -> PeopleAgreement | Non
     agreement = rater_agreement(
         table, judged.protocol.statistic, averaged=judged.protocol.ratings == "mean"
     )
-    estimate = Estimate(value=agreement.value, n=len(table))
-    return PeopleAgreement(
-        estimate, table.shape[1], sorted_rows(table).are_sorted, rated - len(table)
-    )
+    estimate = Estimate(value=agreement, n=len(table))
+    return PeopleAgreement(estimate, table.shape[1], sorted_rows(table), rated - len(table))
 
 
 def _key(name: str, dimension: str, dimensions: Sized) -> str:

@@ -280,13 +280,7 @@ def _pooled_estimates(
         sample.counts,
         confidence=confidence,
     )
-    (low, high), (ap_low, ap_high) = separation.auroc_ci, separation.average_precision_ci
-    return {
-        "auroc": Estimate(value=separation.auroc, low=low, high=high, n=separation.n),
-        "average_precision": Estimate(
-            value=separation.average_precision, low=ap_low, high=ap_high, n=separation.n
-        ),
-    }
+    return {name: Estimate.of(getattr(separation, name)) for name in ("auroc", "average_precision")}
 
 
 def _extras(

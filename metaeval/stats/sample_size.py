@@ -12,11 +12,12 @@ from metaeval.errors import InputError
 from metaeval.stats.resampling.bootstrap import (
     Counts,
     IntervalEstimate,
-    bootstrap_counts,
+    complete_items,
     defined_replicates,
     resampled_sums,
+    sums_by_unit,
 )
-from metaeval.stats.resampling.items import Floats, as_scores, encode, require_aligned, scaled
+from metaeval.stats.resampling.items import Floats, as_scores, scaled
 
 
 def images_for_power(
@@ -199,23 +200,16 @@ def label_efficiency(
     >>> round(label_efficiency(scores, human).value, 1)  # 1 / (1 - 1/2), less the slope's cost
     2.0
     """
-    x, y = as_scores(scores), as_scores(human)
-    labels, unit = encode(np.arange(len(x)) if image is None else image)
-    require_aligned(scores=x, human=y, image=unit)
     if n_labels < 4:
         raise InputError(f"{n_labels} labels; use 4 or more", field="n_labels")
-    known = ~(np.isnan(x) | np.isnan(y))
-    n = int(known.sum())
-    if n < 3:
+    (x, y), unit, counts = complete_items(
+        {"scores": scores, "human": human}, image, counts, replicates, seed
+    )
+    if (n := len(x)) < 3:
         return IntervalEstimate(math.nan, math.nan, math.nan, n)
-    x, y, unit = x[known], y[known], unit[known]
     x, y = scaled(x), scaled(y)
     x, y = x - x.mean(), y - y.mean()
-    parts = (np.ones(n), x, y, x * x, y * y, x * y)
-    sums = [np.bincount(unit, part, minlength=len(labels)).astype(np.float64) for part in parts]
-    table = np.stack(sums, axis=1)
-    if counts is None:
-        counts = bootstrap_counts(len(labels), replicates, seed)
+    table = sums_by_unit((np.ones(n), x, y, x * x, y * y, x * y), unit, counts)
     r = _r(table.sum(axis=0, keepdims=True))
     drawn = defined_replicates(_r(resampled_sums(table, counts)), len(np.unique(unit)))
     low_r, high_r = _interval_of_r(float(r[0]), drawn, confidence)

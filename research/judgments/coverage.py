@@ -39,7 +39,7 @@ def disattenuation(rng: np.random.Generator) -> Interval:
     ratings = truth[:, None] + rng.normal(size=(len(truth), 3))
     scores = truth + shared(rng)
     made = disattenuated_correlation(scores, ratings, IMAGE, replicates=REPLICATES)
-    return made.corrected_low, made.corrected_high, math.sqrt(0.5)
+    return made.low, made.high, math.sqrt(0.5)
 
 
 def efficiency(rng: np.random.Generator) -> Interval:
@@ -74,7 +74,7 @@ def noticed(rng: np.random.Generator) -> Interval:
     gap = shared(rng)
     preferred = rng.random(len(gap)) < 1 / (1 + np.exp(-1.5 * gap))
     made = preference_curve(gap, preferred, IMAGE, replicates=REPLICATES)
-    return made.noticed_low, made.noticed_high, math.log(3) / 1.5
+    return made.noticed.low, made.noticed.high, math.log(3) / 1.5
 
 
 def strength(rng: np.random.Generator) -> Interval:

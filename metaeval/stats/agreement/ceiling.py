@@ -15,11 +15,12 @@ from metaeval.stats.correlation.kendall import concordance
 from metaeval.stats.resampling.bootstrap import (
     Counts,
     IntervalEstimate,
-    bootstrap_counts,
+    complete_items,
     interval_estimate,
     resampled_sums,
+    sums_by_unit,
 )
-from metaeval.stats.resampling.items import Floats, Ints, encode, scaled, without_rounding
+from metaeval.stats.resampling.items import Floats, Ints, scaled, without_rounding
 
 _CERTAIN = 1e-6
 
@@ -163,25 +164,20 @@ def disattenuated_correlation(
     >>> round(result.value, 1)  # 0.71 is the truth
     0.7
     """
-    x, table = np.asarray(scores, dtype=np.float64), _table(ratings)
-    labels, unit = encode(np.arange(len(x)) if image is None else image)
-    if x.shape != (len(table),) or unit.shape != x.shape:
-        raise InputError(f"{x.shape} scores for ratings {table.shape}", field="scores")
-    known = ~(np.isnan(x) | np.isnan(table).any(axis=1))
-    n, k = int(known.sum()), table.shape[1]
+    given = {f"rating {k}": rating for k, rating in enumerate(_table(ratings).T)}
+    (x, *rated), unit, counts = complete_items(
+        {"scores": scores, **given}, image, counts, replicates, seed
+    )
+    table, n, k = np.column_stack(rated), len(x), len(rated)
     if n < 3:
         return IntervalEstimate(math.nan, math.nan, math.nan, n)
-    x, table, unit = x[known], table[known], unit[known]
     x = scaled(x)
     x = x - x.mean()
     mean = table.mean(axis=1)
     inside = ((table - mean[:, None]) ** 2).sum(axis=1)
     mean = mean - mean.mean()
     parts = (np.ones(n), x, mean, x * x, mean * mean, x * mean, inside)
-    by_unit = [np.bincount(unit, p, minlength=len(labels)).astype(np.float64) for p in parts]
-    sums = np.stack(by_unit, axis=1)
-    if counts is None:
-        counts = bootstrap_counts(len(labels), replicates, seed)
+    sums = sums_by_unit(parts, unit, counts)
     point = _disattenuated(sums.sum(axis=0, keepdims=True), k)
     drawn = _disattenuated(resampled_sums(sums, counts), k)
     return interval_estimate(float(point[0]), drawn, confidence, len(np.unique(unit)), n)

@@ -7,13 +7,11 @@ import numpy.typing as npt
 
 from metaeval.errors import InputError
 from metaeval.stats.correlation.correlations import WeightedCorrelations
-from metaeval.stats.resampling.bootstrap import Counts, IntervalEstimate, bootstrap_counts
+from metaeval.stats.resampling.bootstrap import Counts, IntervalEstimate, complete_items
 from metaeval.stats.resampling.items import (
     Floats,
-    as_scores,
     encode,
     random_folds,
-    require_aligned,
     without_rounding,
 )
 from metaeval.stats.significance.paired_differences import paired_difference
@@ -74,23 +72,17 @@ def partial_correlation(
     >>> bool(np.corrcoef(scores, human)[0, 1] > 0.4), abs(result.value) < 0.1
     (True, True)
     """
-    x, y, z = as_scores(scores), as_scores(human), as_scores(length)
-    labels, unit = encode(np.arange(len(x)) if image is None else image)
-    require_aligned(scores=x, human=y, length=z, image=unit)
-    known = ~(np.isnan(x) | np.isnan(y) | np.isnan(z))
-    x, y, z = (np.where(known, column, np.nan) for column in (x, y, z))
-    n_images, nan = len(np.unique(unit[known])), float("nan")
-    if known.sum() < 3:
-        return IntervalEstimate(nan, nan, nan, int(known.sum()))
-    if counts is None:
-        counts = bootstrap_counts(len(labels), replicates, seed)
-    once = np.ones((1, len(labels)), dtype=np.int64)
+    columns = {"scores": scores, "human": human, "length": length}
+    (x, y, z), unit, counts = complete_items(columns, image, counts, replicates, seed)
+    if (n := len(x)) < 3:
+        return IntervalEstimate(np.nan, np.nan, np.nan, n)
+    once = np.ones((1, counts.shape[1]), dtype=np.int64)
 
     def both(a: Floats, b: Floats) -> Floats:
         """Observed coefficient and its replicates; the side with fewer values gives the levels."""
-        if len(np.unique(a[known])) < len(np.unique(b[known])):
+        if len(np.unique(a)) < len(np.unique(b)):
             a, b = b, a
-        weighted = WeightedCorrelations(a, b, unit, len(labels), names=(statistic,))
+        weighted = WeightedCorrelations(a, b, unit, counts.shape[1], names=(statistic,))
         parts = [getattr(weighted.of(w), statistic) for w in (once, counts)]
         return np.concatenate(parts)
 
@@ -99,8 +91,8 @@ def partial_correlation(
         rest = np.sqrt((1 - with_length**2) * (1 - human_length**2))
         partial = np.where(rest > 1e-9, (plain - with_length * human_length) / rest, np.nan)
     zero, value = np.zeros(len(counts)), float(partial[0])
-    test = paired_difference(value, 0.0, partial[1:], zero, n_images, confidence)
-    return IntervalEstimate(value, test.low, test.high, int(known.sum()))
+    test = paired_difference(value, 0.0, partial[1:], zero, len(np.unique(unit)), confidence)
+    return IntervalEstimate(value, test.low, test.high, n)
 
 
 _STREAM = 0xF17D  # separates the folds from other uses of the same seed

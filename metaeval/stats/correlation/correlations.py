@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy.stats import rankdata
 
 from metaeval.errors import InputError
-from metaeval.stats.correlation.kendall import FEW_LEVELS, kendall, midranks
+from metaeval.stats.correlation.kendall import kendall
 from metaeval.stats.resampling.bootstrap import Buffers, map_chunks, replicates_at_a_time
 from metaeval.stats.resampling.items import (
     Floats,
@@ -108,8 +109,7 @@ def spearman(scores: npt.ArrayLike, levels: npt.ArrayLike) -> Spearman:
     if n < 2:
         return Spearman(float("nan"), n)
     # The mean rank is (n + 1) / 2 with and without ties, so centring is exact.
-    r = midranks(items.scores) - (n + 1) / 2
-    q = midranks(items.levels) - (n + 1) / 2
+    r, q = (rankdata(values) - (n + 1) / 2 for values in items)
     spread = float((r * r).sum()) * float((q * q).sum())
     if spread == 0:
         return Spearman(float("nan"), n)
@@ -173,6 +173,7 @@ def pearson(scores: npt.ArrayLike, levels: npt.ArrayLike) -> Pearson:
 
 NAMES = ("pearson", "spearman", "kendall_tau_b", "kendall_tau_c")
 _CHUNK = 128  # weightings at a time
+FEW_LEVELS = 64  # with more, tables of scores by levels grow heavier than sorting
 _COARSE = 1000  # distinct scores; with more, a weighting never holds fewer of them than levels
 
 

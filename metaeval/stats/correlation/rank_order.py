@@ -5,8 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy.stats import rankdata
 
-from metaeval.stats.correlation.kendall import Crosstab, centred_midranks, crosstab, midranks
+from metaeval.stats.correlation.kendall import Crosstab, centred_midranks, crosstab
 from metaeval.stats.resampling.items import Floats, Ints, as_table, encode
 
 _STREAM = 0x71E5  # keeps tie-breaking apart from the resampling under the same seed
@@ -272,7 +273,7 @@ def rank_orders_within(scores: npt.ArrayLike, levels: npt.ArrayLike) -> Floats:
 
 def _rhos(values: Floats, levels: Ints) -> Floats:
     """The ρ of every row of a table without gaps, float64 [n_images]."""
-    rank = midranks(levels) - (len(levels) + 1) / 2
+    rank = rankdata(levels) - (len(levels) + 1) / 2
     ideal = np.concatenate([[0.0], np.cumsum(np.sort(rank))])  # ideal ranks summed up to a position
     columns = np.ascontiguousarray(values.T)
     covariance = np.zeros(len(values))

@@ -10,7 +10,7 @@ from scipy.special import ndtri
 
 from metaeval.errors import InputError
 from metaeval.stats.correlation.correlations import spearman
-from metaeval.stats.correlation.kendall import crosstab, kendall_of
+from metaeval.stats.correlation.kendall import crosstab, kendall
 from metaeval.stats.correlation.rank_order import (
     rank_order,
     rank_order_of,
@@ -311,7 +311,7 @@ def graded_result(
             float(of_images.mean()) if len(of_images) else float("nan"), within
         ),
         spearman_rho=estimate(spearman(values, grades).rho, resampled.spearman_rho),
-        kendall_tau_b=estimate(kendall_of(table).tau, resampled.kendall_tau_b),
+        kendall_tau_b=estimate(kendall(values, grades).tau, resampled.kendall_tau_b),
         tie_fraction=tie_shares(table).items,
         pairwise_accuracy=estimate(pairs.accuracy, resampled.pairwise_accuracy),
         pairwise_ties=pairs.ties,

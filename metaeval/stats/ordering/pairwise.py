@@ -11,17 +11,16 @@ from metaeval.errors import InputError
 from metaeval.stats.resampling.bootstrap import (
     Counts,
     IntervalEstimate,
-    bootstrap_counts,
+    complete_items,
     interval_estimate,
     resampled_sums,
+    sums_by_unit,
 )
 from metaeval.stats.resampling.items import (
     Floats,
     Ints,
     as_scores,
     as_table,
-    encode,
-    require_aligned,
     scaled,
     scored_items,
 )
@@ -233,23 +232,14 @@ def pairwise_difference_pearson(
     >>> round(result.value, 4), result.n
     (1.0, 2)
     """
-    x, y = as_scores(scores), as_scores(human)
-    labels, unit = encode(image)
-    require_aligned(scores=x, human=y, image=unit)
-    known = ~(np.isnan(x) | np.isnan(y))
-    x, y, unit = x[known], y[known], unit[known]
-    size = np.bincount(unit, minlength=len(labels)).astype(np.float64)
-
-    def centred(values: Floats) -> Floats:
-        means = np.bincount(unit, values, minlength=len(labels)) / np.maximum(size, 1)
-        return np.asarray(values - means[unit], dtype=np.float64)
-
-    a, b = centred(scaled(x)), centred(scaled(y))
-    products = [size * np.bincount(unit, p, minlength=len(labels)) for p in (a * b, a * a, b * b)]
-    table = np.stack(products, axis=1)
+    values, unit, counts = complete_items(
+        {"scores": scores, "human": human}, image, counts, replicates, seed
+    )
+    size = np.bincount(unit, minlength=counts.shape[1]).astype(np.float64)
+    means = sums_by_unit(list(map(scaled, values)), unit, counts) / np.maximum(size, 1)[:, None]
+    a, b = (scaled(v) - mean[unit] for v, mean in zip(values, means.T, strict=True))
+    table = size[:, None] * sums_by_unit((a * b, a * a, b * b), unit, counts)
     pairs = int((size * (size - 1)).sum()) // 2
-    if counts is None:
-        counts = bootstrap_counts(len(labels), replicates, seed)
     r = float(_ratio(table.sum(axis=0, keepdims=True))[0])
     drawn = _ratio(resampled_sums(table, counts))
     return interval_estimate(r, drawn, confidence, int((size > 1).sum()), pairs)

@@ -10,7 +10,7 @@ from metaeval.errors import InputError
 from metaeval.stats.resampling.bootstrap import (
     Counts,
     IntervalEstimate,
-    bootstrap_counts,
+    complete_items,
     defined_replicates,
     percentile_interval,
 )
@@ -164,18 +164,13 @@ def preference_curve(
     >>> bool(curve.noticed.low < np.log(3) / 5 < curve.noticed.high)
     True
     """
-    x, y = as_scores(difference), as_scores(preferred)
+    columns = {"difference": difference, "preferred": preferred}
+    (x, y), unit, counts = complete_items(columns, image, counts, replicates, seed)
     if ((y < 0) | (y > 1)).any():
         raise InputError("a preference is not in [0, 1]", field="preferred")
-    labels, unit = encode(image)
-    require_aligned(difference=x, preferred=y, image=unit)
-    known = ~(np.isnan(x) | np.isnan(y))
-    x, y, unit = x[known], y[known], unit[known]
-    if counts is None:
-        counts = bootstrap_counts(max(len(labels), 1), replicates, seed)
     largest = float(np.quantile(np.abs(x), 0.99)) if len(x) else 0.0
     grid = np.linspace(0, largest, points)
-    ones = np.ones((1, max(len(labels), 1)))
+    ones = np.ones((1, counts.shape[1]))
     slopes = logistic_slopes(x, y, np.concatenate([ones, counts]), unit)
     with np.errstate(invalid="ignore"):
         odds_on_grid = slopes[:, None] * grid

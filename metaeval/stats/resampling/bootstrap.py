@@ -1,6 +1,6 @@
 """The bootstrap over images: which images each replicate holds, and the percentile interval."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, TypeVar
 
@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from metaeval.cores import core_count
 from metaeval.errors import InputError
-from metaeval.stats.resampling.items import Floats, Ints
+from metaeval.stats.resampling.items import Floats, Ints, as_scores, encode, require_aligned
 
 # Fewer units give neither an interval nor a test: resampling few units understates the spread. With
 # a normal quantile, the 95 % interval of a mean of n units holds the truth with the probability
@@ -69,6 +69,27 @@ def bootstrap_counts(n_images: int, replicates: int, seed: int) -> Counts:
         ]
         counts[:, start:stop] = np.array(rows, dtype=np.int8).T
     return counts.T
+
+
+def complete_items(
+    columns: Mapping[str, npt.ArrayLike],
+    image: npt.ArrayLike | None,
+    counts: Counts | None = None,
+    replicates: int = 1000,
+    seed: int = 0,
+) -> tuple[list[Floats], Ints, Counts]:
+    """The columns [n] of the items that have a value in each, and the unit of each of these items.
+
+    Units are the sorted labels `image` [n], by default each item on its own. The resamples are
+    `counts` [replicates, units], or drawn here where there are none.
+    """
+    values = [as_scores(column) for column in columns.values()]
+    labels, unit = encode(np.arange(len(values[0])) if image is None else image)
+    require_aligned(**dict(zip(columns, values, strict=True)), image=unit)
+    known = ~np.isnan(values).any(axis=0)
+    if counts is None:
+        counts = bootstrap_counts(max(len(labels), 1), replicates, seed)
+    return [column[known] for column in values], unit[known], counts
 
 
 class IntervalEstimate(NamedTuple):
@@ -201,6 +222,12 @@ def map_chunks(
     with ThreadPoolExecutor(workers) as pool:
         done = list(pool.map(work, range(workers)))
     return [done[i % workers][i // workers] for i in range(len(chunks))]
+
+
+def sums_by_unit(parts: Sequence[Floats], unit: Ints, counts: Counts) -> Floats:
+    """The sums [units, k] of k values [n] over the items of each unit that `counts` has."""
+    sums = [np.bincount(unit, part, minlength=counts.shape[1]) for part in parts]
+    return np.stack(sums, axis=1).astype(np.float64)
 
 
 _SCALE = 2.0**30  # sums of whole multiples of 2^-30 are exact in float64, in any order

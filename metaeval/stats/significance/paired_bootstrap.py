@@ -19,28 +19,7 @@ from metaeval.stats.resampling.bootstrap import (
     percentile_interval,
 )
 from metaeval.stats.resampling.items import Floats
-
-
-class Paired(NamedTuple):
-    """What the paired bootstraps return.
-
-    Attributes
-    ----------
-    difference
-        The statistic of the first minus that of the second, on the images as they are.
-    low, high
-        The percentile interval of the difference.
-    p_greater
-        One-sided p-value of "the first is greater".
-    p_two_sided
-        p-value of "the two differ".
-    """
-
-    difference: float
-    low: float
-    high: float
-    p_greater: float
-    p_two_sided: float
+from metaeval.stats.significance.comparison import PairTest, smallest_p
 
 
 def difference_of(
@@ -50,23 +29,26 @@ def difference_of(
     b_replicates: npt.ArrayLike,
     confidence: float,
     n_units: int,
-) -> Paired:
-    """The result from two statistics and their replicates over the same `n_units` images.
+) -> PairTest:
+    """The bootstrap test of two statistics and their replicates over the same `n_units` images.
 
-    Replicates that differ by the rounding of their sums alone (1e-12 of the greatest) are equal.
+    The interval is the percentile interval of the difference; p is twice the smaller share of
+    replicates on one side. Replicates that differ by the rounding of their sums alone (1e-12 of the
+    greatest) are equal.
 
-    >>> difference_of(0.5, 0.4, [0.4, 0.5, 0.6], [0.3, 0.5, 0.3], 0.5, 30)
-    Paired(difference=0.09999999999999998, low=0.05000000000000002, high=0.2, p_greater=0.5, \
-p_two_sided=1.0)
+    >>> test = difference_of(0.5, 0.4, [0.4, 0.5, 0.6], [0.3, 0.5, 0.3], 0.5, 30)
+    >>> round(test.difference, 3), round(test.low, 3), round(test.high, 3), test.p
+    (0.1, 0.05, 0.2, 1.0)
     """
     replicates = np.array([a_replicates, b_replicates], np.float64)
     gaps = defined_replicates(replicates[0] - replicates[1], n_units)
     low, high = percentile_interval(gaps, confidence, n_units)
-    if np.isnan(a - b) or not len(gaps):
-        return Paired(a - b, low, high, float("nan"), float("nan"))
-    gaps = gaps / (float(np.nanmax(np.abs(replicates))) or 1.0)
-    not_greater, not_less = share_as_extreme(0.0, -gaps), share_as_extreme(0.0, gaps)
-    return Paired(a - b, low, high, not_greater, min(1.0, 2 * min(not_greater, not_less)))
+    p = float("nan")
+    if not np.isnan(a - b) and len(gaps):
+        gaps = gaps / (float(np.nanmax(np.abs(replicates))) or 1.0)
+        p = min(1.0, 2 * min(share_as_extreme(0.0, sign * gaps) for sign in (-1, 1)))
+    least = smallest_p(replicates.shape[1], sides=2)
+    return PairTest(a - b, low, high, p, "bootstrap", n_units, least)
 
 
 _STREAM = 0x5359  # keeps the swaps apart from the resampling under the same seed
@@ -76,28 +58,13 @@ OfSums = Callable[[Floats], Floats]
 
 
 class SystemDifference(NamedTuple):
-    """What `compare_systems` returns; floats.
+    """The permutation test of two systems, and the p-value of their paired bootstrap test.
 
-    Attributes
-    ----------
-    difference
-        The score of the first system minus that of the second, on the images that both have.
-    low, high
-        Its percentile interval from the paired bootstrap.
-    p_bootstrap
-        Two-sided p-value of the paired bootstrap.
-    p_permutation
-        Two-sided p-value of the paired permutation test.
-    n_images
-        How many images both systems have a score for.
+    The interval and `n`, the images that both have a score for, are those of the bootstrap.
     """
 
-    difference: float
-    low: float
-    high: float
+    permutation: PairTest
     p_bootstrap: float
-    p_permutation: float
-    n_images: int
 
 
 def mean_of_sums(sums: Floats) -> Floats:
@@ -202,8 +169,8 @@ def compare_systems(
     >>> a = parts_of_means(np.array([[0.5], [0.7], [0.9], [0.6]]))
     >>> b = parts_of_means(np.array([[0.4], [0.7], [0.5], [0.3]]))
     >>> [[result]] = compare_systems([(a, b)], mean_of_sums, bootstrap_counts(4, 500, 0))
-    >>> round(result.difference, 4), 0.2 < result.p_permutation < 0.3, result.n_images
-    (0.2, True, 4)
+    >>> round(result.permutation.difference, 4), 0.2 < result.permutation.p < 0.3
+    (0.2, True)
     """
     for a, b in pairs:
         if a.shape != b.shape or counts.shape[1] != len(a):
@@ -262,10 +229,13 @@ def _difference(
 ) -> SystemDifference:
     """The result of one pair and score from two scores, their replicates, and permuted gaps."""
     a, b = (float(score) for score in observed)
-    paired = difference_of(a, b, *drawn, confidence, n_images)
-    p = share_as_extreme(abs(a - b), abs(gaps))
-    low, high = paired.low, paired.high
-    return SystemDifference(paired.difference, low, high, paired.p_two_sided, p, n_images)
+    bootstrap = difference_of(a, b, *drawn, confidence, n_images)
+    permutation = bootstrap._replace(
+        p=share_as_extreme(abs(a - b), abs(gaps)),
+        method="permutation by image",
+        smallest_p=smallest_p(len(gaps)),
+    )
+    return SystemDifference(permutation, bootstrap.p)
 
 
 def _of_all(of_sums: OfSums, sums: Floats, width: int) -> list[Floats]:
