@@ -478,8 +478,4 @@ def rank_agreement(
 
 def _spearman(a: Floats, b: Floats) -> Floats:
     """ρ of each row: [r] from two [r, systems]."""
-    x, y = rankdata(a, axis=1), rankdata(b, axis=1)
-    x, y = x - x.mean(axis=1, keepdims=True), y - y.mean(axis=1, keepdims=True)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        rho = (x * y).sum(axis=1) / np.sqrt((x * x).sum(axis=1) * (y * y).sum(axis=1))
-    return np.asarray(rho)
+    return system_correlations(rankdata(a, axis=1), rankdata(b, axis=1)).pearson

@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from omegaconf import DictConfig
-from scipy.stats import rankdata
 
 from metaeval.experiments.captioners.systems import ScoredSystems, best_first
 from metaeval.experiments.graded.statistics import image_by_set
@@ -20,10 +19,11 @@ from metaeval.results.notes import fill_sentences
 from metaeval.results.sentences import join_names
 from metaeval.runs.records import CAPTION, IMAGE_ID, SET, ScoreColumn
 from metaeval.scoring import MetricScores, SystemScores
+from metaeval.stats.correlation.correlations import spearman
 from metaeval.stats.correlation.kendall import answers, disagreement, kendall_matrix
 from metaeval.stats.ordering.graded import graded_statistics
 from metaeval.stats.resampling.bootstrap import Counts
-from metaeval.stats.resampling.items import Floats
+from metaeval.stats.resampling.items import Floats, mean_of_known
 
 Row = dict[str, Any]
 
@@ -285,7 +285,7 @@ def length_analysis(
         name: np.bincount(lengths.place[r][lengths.place[r] >= 0], minlength=len(EDGES) + 1)
         for name, r in rows.items()
     }
-    ratios = {name: _mean(lengths.ratio[r]) for name, r in rows.items()}
+    ratios = {name: mean_of_known(lengths.ratio[r]) for name, r in rows.items()}
     comparable, shared = comparable_systems(counts, ratios)
     used = [k for k in range(len(EDGES) + 1) if any(counts[name][k] for name in systems)]
     records: list[Row] = [
@@ -303,7 +303,7 @@ def length_analysis(
                 bins = {bin_name(k): in_bins[k] for k in used}
                 records.append({"metric": column.name, "system": name, **bins, **row})
             fixed = np.array([row["length_controlled"] for row, _ in made.values()])
-            plain = np.array([_mean(of.scores[r, c]) for r in rows.values()])
+            plain = np.array([mean_of_known(of.scores[r, c]) for r in rows.values()])
             plain[np.isnan(fixed)] = np.nan
             orders = [best_first(values, column.higher_is_better) for values in (fixed, plain)]
             if column.name in headlines and orders[0] != orders[1]:
@@ -311,9 +311,9 @@ def length_analysis(
     return LengthAnalysis(
         systems={
             name: {
-                "words": _mean(lengths.words[r]),
+                "words": mean_of_known(lengths.words[r]),
                 "ratio": ratios[name],
-                "longer": _mean(lengths.longer[r]),
+                "longer": mean_of_known(lengths.longer[r]),
                 "comparable": name in comparable,
             }
             for name, r in rows.items()
@@ -333,7 +333,9 @@ def _by_bin(
     """System → its numbers over the `shared` bins and the trend, and the mean score of each bin."""
     made = {}
     for name, r in rows.items():
-        in_bins = [_mean(scores[r][lengths.place[r] == k], FEWEST) for k in range(len(EDGES) + 1)]
+        in_bins = [
+            mean_of_known(scores[r][lengths.place[r] == k], FEWEST) for k in range(len(EDGES) + 1)
+        ]
         fixed = [in_bins[k] for k in shared[name]]
         row: Row = {
             "length_controlled": float(np.mean(fixed)) if fixed else float("nan"),
@@ -394,14 +396,6 @@ def _caveat(
 
 
 def _spearman(x: Floats, y: Floats) -> float:
-    """Spearman's ρ by mid-ranks without NaN; NaN where one of both is constant."""
-    known = ~(np.isnan(x) | np.isnan(y))
-    if known.sum() < 3 or np.ptp(x[known]) == 0 or np.ptp(y[known]) == 0:
-        return float("nan")
-    return float(np.corrcoef(rankdata(x[known]), rankdata(y[known]))[0, 1])
-
-
-def _mean(values: Floats, fewest: int = 1) -> float:
-    """The mean of the numbers; NaN of fewer than `fewest`."""
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if len(known) >= fewest else float("nan")
+    """Spearman's ρ; NaN of fewer than three pairs."""
+    made = spearman(x, y)
+    return made.rho if made.n > 2 else float("nan")

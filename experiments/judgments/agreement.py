@@ -31,13 +31,14 @@ from metaeval.stats.correlation.correlations import (
 from metaeval.stats.ordering.detection import classification
 from metaeval.stats.ordering.pairwise import pairwise_difference_pearson, soft_pairwise_accuracy
 from metaeval.stats.ordering.tie_calibration import (
+    TieCalibration,
     cross_fitted_tie_calibration,
     pair_outcomes,
     pairs_within,
     tie_calibration,
 )
 from metaeval.stats.preference.difference import PreferenceCurve, preference_curve, to_rating_scale
-from metaeval.stats.resampling.bootstrap import Counts, resampled_sums
+from metaeval.stats.resampling.bootstrap import Counts, resampled_means, resampled_sums
 from metaeval.stats.resampling.items import Floats, scaled, without_rounding
 from metaeval.stats.sample_size import label_efficiency
 
@@ -197,23 +198,9 @@ def _replacement(column: RankedScores, given: Ratings, sample: Sample, dimension
 
 def _soft_pairwise(column: RankedScores, given: Ratings, sample: Sample) -> Estimates:
     """SPA over systems; several captions of one system and image are averaged."""
-    systems = sample.systems
-    if len(systems) < 2:
-        return {}
-    place = {name: k for k, name in enumerate(systems)}
-    known = np.array([j.system in place for j in sample.judged.judged])
-    known &= ~(np.isnan(column.scores) | np.isnan(given.mean))
-    row = np.array([place.get(j.system or "", 0) for j in sample.judged.judged])
-    cell = (row * given.n_images + given.image)[known]
-    size = len(systems) * given.n_images
-    n = np.bincount(cell, minlength=size)
-
-    def table(values: Floats) -> Floats:
-        with np.errstate(invalid="ignore"):
-            means = np.bincount(cell, values[known], minlength=size) / n
-        return np.asarray(means.reshape(len(systems), given.n_images))
-
-    made = soft_pairwise_accuracy(table(given.mean), table(column.scores))
+    score, human, n = _system_tables(column.scores, given, sample).transpose(0, 2, 1)
+    with np.errstate(invalid="ignore"):
+        made = soft_pairwise_accuracy(human / n, score / n)
     return {} if np.isnan(made) else {"soft_pairwise_accuracy": Estimate(value=made)}
 
 
@@ -297,9 +284,10 @@ def agreement_of(
         )
         for name in SYMBOL
     }
-    estimates |= _accuracy(column, given, sample.counts, confidence)
+    estimates |= _accuracy(column, given, sample, confidence)
     if len(sample.systems) > 1:
-        estimates |= _system(column, given, sample, confidence)
+        systems = system_statistics(column.scores, given, sample)
+        estimates |= {name: value.estimate(confidence) for name, value in systems.items()}
     for view in sample.views:
         estimates |= of_view(column, given, view, sample.counts, statistic, confidence)
     return {
@@ -323,17 +311,14 @@ def _length_controlled(
     return Estimate.of(partial)
 
 
-def _accuracy(column: RankedScores, given: Ratings, counts: Counts, confidence: float) -> Estimates:
+def _accuracy(column: RankedScores, given: Ratings, sample: Sample, confidence: float) -> Estimates:
     """Pairwise accuracy within images, with tie calibration (Deutsch et al. 2023): the ε within
     which scores count as tied, the share of pairs that it ties, and the accuracy at ε = 0."""
-    calibrated = tie_calibration(column.scores, given.mean, given.image)
-    replicates = _accuracy_replicates(column.scores, given, calibrated.epsilon, counts)
+    accuracy, calibrated = _calibrated(column.scores, given, sample.counts)
     distance = pairs_within(column.scores, given.mean, given.image).distance
     tied = float((distance <= calibrated.epsilon).mean()) if len(distance) else float("nan")
     return {
-        "accuracy": Estimate.resampled(
-            calibrated.accuracy, replicates, confidence, calibrated.n_groups, calibrated.n_pairs
-        ),
+        "accuracy": accuracy.estimate(confidence),
         "uncalibrated": Estimate(value=calibrated.uncalibrated),
         "epsilon": Estimate(value=calibrated.epsilon),
         "tied": Estimate(value=tied),
@@ -344,34 +329,32 @@ def _accuracy(column: RankedScores, given: Ratings, counts: Counts, confidence: 
 def pair_accuracy(scores: Floats, given: Ratings, sample: Sample) -> ResampledValue:
     """The accuracy on pairs of captions of an image with ties calibrated; the units are images that
     have a pair, the items are pairs."""
+    return _calibrated(scores, given, sample.counts)[0]
+
+
+def _calibrated(
+    scores: Floats, given: Ratings, counts: Counts
+) -> tuple[ResampledValue, TieCalibration]:
+    """The accuracy at the calibrated ε, which the replicates keep, and the calibration."""
     made = tie_calibration(scores, given.mean, given.image)
-    replicates = _accuracy_replicates(scores, given, made.epsilon, sample.counts)
-    return ResampledValue(made.accuracy, replicates, made.n_groups, made.n_pairs)
-
-
-def _accuracy_replicates(scores: Floats, given: Ratings, epsilon: float, counts: Counts) -> Floats:
-    """The accuracy [replicates] over resampled images, with a fixed ε."""
     pairs = pairs_within(scores, given.mean, given.image)
     # `pairs_within` numbers the images from 0 in ascending order, as `given.image` does
-    right, total = pair_outcomes(pairs, epsilon, given.n_images)
-    has_pairs = total > 0
-    if not has_pairs.any():
-        return np.full(len(counts), np.nan)
-    shares = np.where(has_pairs, right / np.maximum(total, 1), 0.0)
-    sums = resampled_sums(np.stack([shares, has_pairs.astype(np.float64)], axis=1), counts)
+    right, total = pair_outcomes(pairs, made.epsilon, given.n_images)
     with np.errstate(invalid="ignore"):
-        means: Floats = sums[:, 0] / sums[:, 1]
-    return means
+        replicates = resampled_means(right / total, counts)
+    return ResampledValue(made.accuracy, replicates, made.n_groups, made.n_pairs), made
 
 
-def _system(column: RankedScores, given: Ratings, sample: Sample, confidence: float) -> Estimates:
-    """Agreement over systems: their mean scores against their mean ratings; `n` systems."""
-    tables = _system_tables(column.scores, given, sample)
-    point = system_correlations(*_system_means(tables, np.ones((1, given.n_images), dtype=np.int8)))
-    resampled = system_correlations(*_system_means(tables, sample.counts))
+def system_statistics(scores: Floats, given: Ratings, sample: Sample) -> dict[str, ResampledValue]:
+    """Agreement over systems, mean scores against mean ratings, by name; `n` systems."""
+    tables = _system_tables(scores, given, sample)
+    once = np.ones((1, given.n_images), dtype=np.int8)
+    point, resampled = (
+        system_correlations(*_system_means(tables, counts)) for counts in (once, sample.counts)
+    )
     n_images, n = int(tables[2].any(axis=1).sum()), int(tables[2].any(axis=0).sum())
     return {
-        f"system_{name}": Estimate.resampled(float(values[0]), replicates, confidence, n_images, n)
+        f"system_{name}": ResampledValue(float(values[0]), replicates, n_images, n)
         for name, values, replicates in zip(point._fields, point, resampled, strict=True)
     }
 
@@ -383,14 +366,6 @@ def system_means(
     tables = _system_tables(column.scores, given, sample)
     metric, human = _system_means(tables, np.ones((1, given.n_images), dtype=np.int8))
     yield from zip(sample.systems, metric[0].tolist(), human[0].tolist(), strict=True)
-
-
-def system_accuracy(scores: Floats, given: Ratings, sample: Sample) -> tuple[float, Floats]:
-    """The share of pairs of systems in the order of their mean ratings, and its replicates."""
-    tables = _system_tables(scores, given, sample)
-    point = system_correlations(*_system_means(tables, np.ones((1, given.n_images), dtype=np.int8)))
-    resampled = system_correlations(*_system_means(tables, sample.counts))
-    return float(point.accuracy[0]), resampled.accuracy
 
 
 def _system_tables(scores: Floats, given: Ratings, sample: Sample) -> Floats:

@@ -20,8 +20,8 @@ from metaeval.experiments.judgments.agreement import (
     on_common_rows,
     pair_accuracy,
     ratings_of,
-    system_accuracy,
     system_means,
+    system_statistics,
 )
 from metaeval.experiments.judgments.fitted import FittedControls
 from metaeval.experiments.judgments.sample import (
@@ -359,7 +359,7 @@ class ScoreStatistic(Statistic):
         if self.name in SYMBOL:
             value, replicates = (getattr(x, self.name) for x in self.dimension.rows.of(column))
         else:
-            value, replicates = system_accuracy(column, given, sample)
+            value, replicates, *_ = system_statistics(column, given, sample)[self.name]
         n = int((~np.isnan(column[given.row])).sum())
         return ResampledValue(value, replicates, given.images_of(column), n)
 

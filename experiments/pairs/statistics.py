@@ -33,7 +33,7 @@ from metaeval.results.run import Measure
 from metaeval.runs.records import ScoreColumn
 from metaeval.scoring import MetricScores
 from metaeval.stats.ordering.detection import classification
-from metaeval.stats.resampling.items import Floats
+from metaeval.stats.resampling.items import Floats, mean_of_known
 
 MEAN, SHOWN = "mean", "mean of kinds that show something"
 EXAMPLES = 5  # of each metric
@@ -246,7 +246,7 @@ def accuracies(
     estimates = {}
     for name, kinds in sample.groups(shown).items():
         ties, rights = (
-            float(np.mean([_mean(values[sample.kinds[kind]]) for kind in kinds]))
+            float(np.mean([mean_of_known(values[sample.kinds[kind]]) for kind in kinds]))
             for values in (tied, right)
         )
         estimates[name] = Accuracy(
@@ -255,12 +255,6 @@ def accuracies(
             rights / (1 - ties) if ties < 1 else float("nan"),
         )
     return estimates
-
-
-def _mean(values: Floats) -> float:
-    """The mean without NaN; NaN where all are."""
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if len(known) else float("nan")
 
 
 def _pooled_estimates(

@@ -13,7 +13,7 @@ from metaeval.stats.resampling.bootstrap import (
     percentile_interval,
     resampled_means,
 )
-from metaeval.stats.resampling.items import Floats, as_scores
+from metaeval.stats.resampling.items import Floats, as_scores, mean_of_known
 from metaeval.stats.resampling.replicates import rank_order_replicates
 
 NOT_REACHED, NO_FALL, NO_IMAGES = "not reached", "no fall", "no images"
@@ -311,12 +311,9 @@ def dose_record(
     # the rank-order ρ of two versions of an image
     signs = np.sign(values[:, :, :1] - values[:, :, 1:]).mean(axis=0)
     within = [
-        interval_estimate(_mean(column), replicates, confidence, int((~np.isnan(column)).sum()))
+        interval_estimate(
+            mean_of_known(column), replicates, confidence, int((~np.isnan(column)).sum())
+        )
         for column, replicates in zip(signs.T, resampled_means(signs, counts).T, strict=True)
     ]
     return DoseRecord(response, rho, rho_seed_sd, within)
-
-
-def _mean(values: Floats) -> float:
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if len(known) else float("nan")

@@ -33,7 +33,7 @@ from metaeval.stats.resampling.bootstrap import (
     interval_estimate,
     resampled_means,
 )
-from metaeval.stats.resampling.items import Floats, as_table, scaled
+from metaeval.stats.resampling.items import Floats, as_table, mean_of_known, scaled
 from metaeval.stats.resampling.replicates import Replicates, replicate_statistics
 
 
@@ -288,7 +288,6 @@ def graded_result(
     resampled = replicate_statistics(values, grades, counts, threads)
     rhos = rank_orders_within(values, grades)
     within = resampled_means(rhos, counts)
-    of_images = rhos[~np.isnan(rhos)]
 
     n_images = int((~np.isnan(values)).any(axis=1).sum())
 
@@ -307,9 +306,7 @@ def graded_result(
         rank_order_rho_tie_mean=order.tie_mean,
         rank_order_rho_tie_std=order.tie_std,
         rank_order_rho_bounds=(order.worst, order.best),
-        rank_order_rho_within=estimate(
-            float(of_images.mean()) if len(of_images) else float("nan"), within
-        ),
+        rank_order_rho_within=estimate(mean_of_known(rhos), within),
         spearman_rho=estimate(spearman(values, grades).rho, resampled.spearman_rho),
         kendall_tau_b=estimate(kendall(values, grades).tau, resampled.kendall_tau_b),
         tie_fraction=tie_shares(table).items,

@@ -146,6 +146,12 @@ def as_table(scores: npt.ArrayLike, levels: npt.ArrayLike) -> tuple[Floats, Ints
     return values, grades
 
 
+def mean_of_known(values: Floats, fewest: int = 1) -> float:
+    """The mean without NaN; NaN of fewer than `fewest` values."""
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if len(known) >= fewest else float("nan")
+
+
 def random_folds(n: int, folds: int, stream: int, seed: int) -> Ints:
     """The fold, 0 … folds − 1, of each of n groups: folds of equal sizes, at random.
 
