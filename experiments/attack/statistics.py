@@ -34,96 +34,30 @@ RESISTS, GAIN = "resists", "gain"
 CONTROLS = "controls"  # the extra with the scores that every run attacks
 
 
-class Inflation(NamedTuple):
-    """How far above the human caption a score can be raised when truth does not matter.
-
-    Attributes
-    ----------
-    known, unknown
-        The mean gain after each number of calls, by an attacker that knows the references and by
-        one that does not, in units of the metric's spread between human captions of an image.
-    words, human_words
-        The mean number of words of the best captions with the references known, and of the human
-        captions.
-    """
-
-    known: Curve
-    unknown: Curve
-    words: float | None
-    human_words: float
-
-
-class BestOfN(NamedTuple):
-    """What a metric chooses from n captions of a pool of 64: expectations over all draws.
-
-    `own` is the metric's score of the chosen caption minus the human caption's, in units of
-    `spread`, `others` the same by the other metrics (no controls; the mean over them), and `true`
-    the share of chosen captions without a false statement.
-    """
-
-    n: int
-    own: Estimate
-    others: Estimate
-    true: Estimate
-
-
 class AttackStatistics(NamedTuple):
     """How well one metric was attacked.
 
     Attributes
     ----------
-    n_images
-        Images with a provably false caption and a score for the human caption.
-    spread
-        Standard deviation of the score between human captions of one image; the unit of gains.
-    success
-        Constraint → share of images on which a provably false caption scores above the human one,
-        after each number of calls.
-    by_edits
-        The same with all calls, for at most this number of changed words, by the main search.
-    gain
-        Mean score of the best false caption minus the human caption's, in units of `spread`.
-    harm
-        Mean share of false statements in the successful captions; `None` without scene graphs.
-    calls_to_success
-        The median number of calls until the first success, over the images with a success.
-    n_calls
-        How many captions the metric scored in all searches.
-    inflation
-        `None` where it was not searched.
-    generic, outranks
-        The generic caption that the metric scores highest on half of the images, and the share of
-        the other half on which it scores above the human caption.
-    best_of_n
-        What is chosen when the metric picks the best of n captions; empty where not measured.
+    values, facts
+        By the keys of the measures, those by which metrics are not compared (see `declared`); and
+        further numbers: "n_images" are images with a provably false caption and a score of the
+        human one, "spread" is the unit of gains, "harm" the mean share of false statements in the
+        successful captions (`None` without scene graphs), "calls_to_success" the median over the
+        images with a success.
+    curves
+        Extra → panel → curve.
     resisted, gains
         [images] 1 where the main search found only false captions below the human one, 1/2 where
-        the best one is equal to it; and the gain; NaN for an image without them.
+        the best one is equal to it; and the best one's score minus the human caption's, in units
+        of the spread; NaN for an image without them.
     """
 
-    n_images: int
-    spread: float
-    success: Mapping[str, Curve]
-    by_edits: Curve
-    gain: Estimate
-    harm: float | None
-    calls_to_success: float | None
-    n_calls: int
-    inflation: Inflation | None
-    generic: str
-    outranks: Estimate
-    best_of_n: tuple[BestOfN, ...]
+    values: Mapping[str, Estimate]
+    facts: Mapping[str, Any]
+    curves: Mapping[str, Mapping[str, Curve]]
     resisted: Floats
     gains: Floats
-
-    @property
-    def main(self) -> str:
-        """The constraint of the main results: "fluent", or "unconstrained" without a fluency."""
-        return "fluent" if "fluent" in self.success else "unconstrained"
-
-    def final(self, constraint: str | None = None) -> Estimate:
-        """The success rate with all calls, under the constraint of the main results or another."""
-        return list(self.success[constraint or self.main].values())[-1]
 
 
 class Defence(NamedTuple):
@@ -170,14 +104,12 @@ def attack_statistics(
     material: Material,
     limits: SearchLimits,
     budgets: Sequence[int],
-    chosen: tuple[BestOfN, ...] = (),
+    chosen: Mapping[str, Curve] | None = None,
 ) -> AttackStatistics:
-    """The numbers of one metric."""
-    rows = usable(outcome, material)
-    spread = spread_of(outcome)
-    best = best_false(outcome, material, limits)
-    human = outcome.human
+    """The numbers of one metric; `chosen` are the curves of `best_of_n`."""
+    rows, human, spread = usable(outcome, material), outcome.human, spread_of(outcome)
     lengths = [len(text.split()) for text in material.dataset.human]
+    search = "fluent" if "fluent" in outcome.false else "unconstrained"
 
     def first_successes(traces: Sequence[Trace], allowed: Callable[[Trial, int], bool]) -> Floats:
         """[images] The number of calls to the first success; infinite where there is none."""
@@ -188,56 +120,61 @@ def attack_statistics(
         calls = [traces[i].first(partial(succeeds, i)) for i in rows]
         return np.array([c if c is not None else np.inf for c in calls], dtype=np.float64)
 
-    def curve(first: Floats) -> Curve:
-        return {k: share(first <= max(1, k)) for k in budgets}
-
-    main = main_traces(outcome)
-    first = {name: first_successes(t, lambda t, i: True) for name, t in outcome.false.items()}
-    success = {constraint: curve(calls) for constraint, calls in first.items()}
-    same_length = first_successes(main, lambda t, i: abs(len(t.draft.words) - lengths[i]) <= 1)
-    success[LENGTH] = curve(same_length)
-
     def has_edits(k: int) -> Callable[[Trial, int], bool]:
         return lambda trial, _: trial.draft.edits <= k
 
+    main = outcome.false[search]
+    first = {name: first_successes(t, lambda t, i: True) for name, t in outcome.false.items()}
+    first[LENGTH] = first_successes(main, lambda t, i: abs(len(t.draft.words) - lengths[i]) <= 1)
+    success = {
+        name: {k: share(calls <= max(1, k)) for k in budgets} for name, calls in first.items()
+    }
     by_edits = {
         k: share(np.isfinite(first_successes(main, has_edits(k)))) for k in range(limits.edits + 1)
     }
-    calls = first["fluent" if "fluent" in first else "unconstrained"]
-    resisted, gains_of = np.full((2, len(human)), np.nan)
-    resisted[rows] = calls > max(1, budgets[-1])
-    calls = calls[np.isfinite(calls)]
-    tried = [(i, trial) for i in rows if (trial := best[i]) is not None]
-    for i, trial in tried:
+    resisted, gains = np.full((2, len(human)), np.nan)
+    resisted[rows] = first[search] > max(1, budgets[-1])
+    tried = best_false(outcome, material, limits)
+    for i, trial in tried.items():
+        gains[i] = (trial.score - human[i]) / spread
         if trial.score == human[i]:
             resisted[i] = 0.5
-    gains = np.array([(trial.score - human[i]) / spread for i, trial in tried])
-    gains_of[[i for i, _ in tried]] = gains
-    won = [trial for i, trial in tried if fools_metric(trial, human[i], material, i)]
-    harms = [trial.draft.harm for trial in won if trial.draft.harm is not None]
+    won = [trial for i, trial in tried.items() if fools_metric(trial, human[i], material, i)]
     generic, outranks = _generic(outcome, material)
+    inflated, words = _inflation(outcome, spread, lengths, max(budgets), material.seed)
     traces = [*outcome.false.values(), outcome.known, outcome.unknown]
     return AttackStatistics(
-        n_images=len(rows),
-        spread=spread,
-        success=success,
-        by_edits=by_edits,
-        gain=mean(gains, material.seed),
-        harm=float(np.mean(harms)) if harms else None,
-        calls_to_success=float(np.median(calls)) if len(calls) else None,
-        n_calls=sum(len(trace.trials) for several in traces for trace in several),
-        inflation=_inflation(outcome, spread, lengths, budgets, material.seed),
-        generic=generic,
-        outranks=outranks,
-        best_of_n=chosen,
-        resisted=resisted,
-        gains=gains_of,
+        {
+            **{fooled_key(name): curve[budgets[-1]] for name, curve in success.items()},
+            "generic": outranks,
+            **inflated,
+        },
+        {
+            "search": search,
+            "n_images": len(rows),
+            "spread": spread,
+            "harm": _mean([t.draft.harm for t in won if t.draft.harm is not None]),
+            "calls_to_success": _median(first[search][np.isfinite(first[search])]),
+            "n_calls": sum(len(trace.trials) for several in traces for trace in several),
+            **words,
+            "generic": generic,
+        },
+        {
+            "calls": {FOOLED.format(name): curve for name, curve in success.items()},
+            "words": {"": by_edits},
+            "best_of_n": chosen or {},
+        },
+        resisted,
+        gains,
     )
 
 
-def main_traces(outcome: AttackOutcome) -> list[Trace]:
-    """The traces under the fluency constraint, or without one where there is none."""
-    return outcome.false.get("fluent", outcome.false["unconstrained"])
+def _mean(values: Sequence[float]) -> float | None:
+    return float(np.mean(values)) if len(values) else None
+
+
+def _median(values: Floats) -> float | None:
+    return float(np.median(values)) if len(values) else None
 
 
 def usable(outcome: AttackOutcome, material: Material) -> list[int]:
@@ -252,19 +189,22 @@ def usable(outcome: AttackOutcome, material: Material) -> list[int]:
 
 def best_false(
     outcome: AttackOutcome, material: Material, limits: SearchLimits
-) -> list[Trial | None]:
-    """Per image, the best caption that is false beyond doubt; `None` where there is none."""
-    chosen = []
-    for i, trace in enumerate(main_traces(outcome)):
-        trials = [t for t in trace.trials[: limits.calls] if t.admitted and not np.isnan(t.score)]
-        ordered = sorted(trials, key=lambda t: -t.score)
-        chosen.append(next((t for t in ordered if material.is_false(t, i)), None))
+) -> dict[int, Trial]:
+    """Usable image → the best caption that is false beyond doubt, of the main search, which is the
+    first one; without the images that have none."""
+    traces, chosen = next(iter(outcome.false.values())), {}
+    for i in usable(outcome, material):
+        trials = traces[i].trials[: limits.calls]
+        scored = [t for t in trials if t.admitted and not np.isnan(t.score)]
+        ordered = sorted(scored, key=lambda t: -t.score)
+        if (best := next((t for t in ordered if material.is_false(t, i)), None)) is not None:
+            chosen[i] = best
     return chosen
 
 
-def fools_metric(trial: Trial | None, human: float, material: Material, i: int) -> bool:
+def fools_metric(trial: Trial, human: float, material: Material, i: int) -> bool:
     """Whether a false caption scores above the human one, and is false beyond doubt."""
-    return trial is not None and trial.score > human and material.is_false(trial, i)
+    return trial.score > human and material.is_false(trial, i)
 
 
 def spread_of(outcome: AttackOutcome) -> float:
@@ -279,30 +219,25 @@ def spread_of(outcome: AttackOutcome) -> float:
 
 
 def _inflation(
-    outcome: AttackOutcome, spread: float, lengths: Sequence[int], budgets: Sequence[int], seed: int
-) -> Inflation | None:
+    outcome: AttackOutcome, spread: float, lengths: Sequence[int], calls: int, seed: int
+) -> tuple[dict[str, Estimate], dict[str, float | None]]:
+    """The mean gains that so many calls reach where truth does not matter, by an attacker that
+    knows the references and by one that does not, where it was searched; and the mean number of
+    words of the best captions with the references known, and of the human captions."""
     if not outcome.known:
-        return None
-
-    def curve(traces: Sequence[Trace]) -> Curve:
-        points = {}
-        for calls in budgets:
-            best = [trace.best(calls) for trace in traces]
-            gains = [
-                (t.score - outcome.human[i]) / spread if t is not None else np.nan
-                for i, t in enumerate(best)
-            ]
-            points[calls] = mean(np.array(gains), seed)
-        return points
-
-    longest = [trace.best(max(budgets)) for trace in outcome.known]
-    words = [len(trial.draft.words) for trial in longest if trial is not None]
-    return Inflation(
-        known=curve(outcome.known),
-        unknown=curve(outcome.unknown),
-        words=float(np.mean(words)) if words else None,
-        human_words=float(np.mean(lengths[: len(outcome.known)])),
-    )
+        return {}, {"words": None, "human_words": None}
+    gains = {}
+    for key, traces in (("inflation", outcome.known), ("inflation_unknown", outcome.unknown)):
+        best = [trace.best(calls) for trace in traces]
+        gains[key] = [
+            (t.score - outcome.human[i]) / spread if t is not None else np.nan
+            for i, t in enumerate(best)
+        ]
+    longest = [trial for trace in outcome.known if (trial := trace.best(calls)) is not None]
+    return {key: mean(np.array(of), seed) for key, of in gains.items()}, {
+        "words": _mean([len(trial.draft.words) for trial in longest]),
+        "human_words": _mean(lengths[: len(outcome.known)]),
+    }
 
 
 def _generic(outcome: AttackOutcome, material: Material) -> tuple[str, Estimate]:
@@ -408,30 +343,30 @@ def best_of_n(
     others: Sequence[str],
     pool: Pool,
     seed: int,
-) -> tuple[BestOfN, ...]:
-    """What the metric `chooser` picks from n captions of the pool; `others` judge its choice."""
+) -> dict[str, Curve]:
+    """What the metric `chooser` picks from n captions of the pool, by n: expectations over all
+    draws. The share of choices without a false statement; the gain by the `others` (the mean over
+    them) and by the chooser itself: the score of the choice minus the human caption's, in units of
+    each metric's spread."""
     if not len(pool.index):
-        return ()
+        return {}
     gains = {
         name: (attacked[name].pool - attacked[name].human[pool.index, None])
         / spread_of(attacked[name])
         for name in {chooser, *others}
     }
-    points = []
+    panels: dict[str, dict[int, Estimate]] = {name: {} for name in PANELS}
     for n in DRAWN:
         chances = np.stack([chance_of_choice(row, n) for row in attacked[chooser].pool])
         judged = [_expected(chances, gains[name]) for name in others if name != chooser]
-        points.append(
-            BestOfN(
-                n=n,
-                own=mean(_expected(chances, gains[chooser]), seed),
-                others=mean(
-                    np.mean(judged, axis=0) if judged else np.full(len(pool.index), np.nan), seed
-                ),
-                true=mean((chances * pool.true).sum(axis=1), seed),
-            )
+        of_images = (
+            (chances * pool.true).sum(axis=1),
+            np.mean(judged, axis=0) if judged else np.full(len(pool.index), np.nan),
+            _expected(chances, gains[chooser]),
         )
-    return tuple(points)
+        for name, values in zip(PANELS, of_images, strict=True):
+            panels[name][n] = mean(values, seed)
+    return panels
 
 
 def _expected(chances: Floats, values: Floats) -> Floats:
@@ -448,6 +383,7 @@ CURVES = {  # extra → what its x is, its title
     "words": ("changed words", "Images fooled, by the number of changed words"),
     "best_of_n": ("n", "What the best of n captions is"),
 }
+PANELS = ("true captions", "gain by other metrics", "own gain")  # of "best_of_n"
 NOT_FOOLED = "images not fooled, {:,} calls"
 
 
@@ -478,31 +414,7 @@ def declared(calls: int) -> tuple[Measure, ...]:
 
 def attack_measures(numbers: AttackStatistics, tested: Mapping[str, Estimate]) -> Measured:
     """The measures and facts of one metric; `tested` are those that metrics are compared by."""
-    values = {
-        RESISTS: tested[RESISTS],
-        GAIN: numbers.gain,
-        **{fooled_key(constraint): numbers.final(constraint) for constraint in numbers.success},
-        "generic": numbers.outranks,
-    }
-    words = None
-    if (inflation := numbers.inflation) is not None:
-        values["inflation"] = list(inflation.known.values())[-1]
-        values["inflation_unknown"] = list(inflation.unknown.values())[-1]
-        words = inflation.words
-    return Measured(
-        values=values,
-        facts={
-            "search": numbers.main,
-            "n_images": numbers.n_images,
-            "spread": numbers.spread,
-            "harm": numbers.harm,
-            "calls_to_success": numbers.calls_to_success,
-            "n_calls": numbers.n_calls,
-            "words": words,
-            "human_words": None if inflation is None else inflation.human_words,
-            "generic": numbers.generic,
-        },
-    )
+    return Measured(values={**tested, **numbers.values}, facts=numbers.facts)
 
 
 def attack_outcomes(attacked: Mapping[str, AttackStatistics], stats: DictConfig) -> list[Outcomes]:
@@ -527,36 +439,36 @@ def attack_extras(
     pairs: Sequence[Defence],
 ) -> Iterator[Extra]:
     """The curves and tables of the page, the most fooled metric first and controls last."""
-    columns = {m.name: m.column for m in metrics if m.name in attacked}
-    order = sorted(
-        columns, key=lambda name: (columns[name].control, -(attacked[name].final().value or 0.0))
-    )
-    numbers = {name: attacked[name] for name in order}
 
-    curves = {name: _curves(of) for name, of in numbers.items()}
+    def final(metric: MetricResult) -> Estimate:
+        """How often its main search succeeds."""
+        return metric.numbers[fooled_key(str(metric.numbers.facts["search"]))]
+
+    shown = sorted(
+        (m for m in metrics if m.name in attacked),
+        key=lambda m: (m.column.control, -(final(m).value or 0.0)),
+    )
     for extra, (x_title, title) in CURVES.items():
         points = [
-            {"panel": panel, "x_title": x_title, "line": name, "control": columns[name].control}
+            {"panel": panel, "x_title": x_title, "line": m.name, "control": m.column.control}
             | {"x": x, "y": e.value, "low": e.low, "high": e.high, "n": e.n}
-            for name, of_metric in curves.items()
-            for panel, curve in of_metric[extra].items()
+            for m in shown
+            for panel, curve in attacked[m.name].curves[extra].items()
             for x, e in curve.items()
         ]
         yield Extra.of(extra, title, points, kind="curves")
+    fooled = {c: fooled_key(c) for c in CONSTRAINTS}
     yield Extra.of(
         "fooled",
         "Images fooled, after all calls",
         [
-            {"metric": name, "n": of.n_images, **{c: of.final(c) for c in of.success}}
-            for name, of in numbers.items()
+            {"metric": m.name, "n": m.numbers.facts["n_images"]}
+            | {c: m.numbers[key] for c, key in fooled.items() if key in m.numbers.values}
+            for m in shown
         ],
     )
-    yield Extra.of(
-        "goals",
-        "Gain, inflation and generic captions",
-        [_goals(name, of) for name, of in numbers.items()],
-    )
-    yield from _several(order, numbers, preferences, pairs)
+    yield Extra.of("goals", "Gain, inflation and generic captions", map(_goals, shown))
+    yield from _several({m.name: final(m) for m in shown}, preferences, pairs)
     yield Extra.of(
         CONTROLS,
         "Uninformative scores under the same search",
@@ -564,47 +476,32 @@ def attack_extras(
     )
 
 
-def _curves(numbers: AttackStatistics) -> dict[str, dict[str, Curve]]:
-    """The curves of a metric by extra and panel."""
-    best = numbers.best_of_n
-    return {
-        "calls": {FOOLED.format(name): curve for name, curve in numbers.success.items()},
-        "words": {"": numbers.by_edits},
-        "best_of_n": {
-            "true captions": {p.n: p.true for p in best},
-            "gain by other metrics": {p.n: p.others for p in best},
-            "own gain": {p.n: p.own for p in best},
-        },
-    }
-
-
-def _goals(name: str, numbers: AttackStatistics) -> dict[str, Any]:
-    inflation = numbers.inflation
+def _goals(metric: MetricResult) -> dict[str, Any]:
+    values, facts = metric.numbers.values, metric.numbers.facts
     record: dict[str, Any] = {
-        "metric": name,
-        "gain": numbers.gain,
-        "false statements": numbers.harm,
+        "metric": metric.name,
+        "gain": values[GAIN],
+        "false statements": facts["harm"],
     }
-    if inflation is not None:
-        record["references known"] = list(inflation.known.values())[-1]
-        record["words"], record["words of people"] = inflation.words, inflation.human_words
-        record["references unknown"] = list(inflation.unknown.values())[-1]
+    if "inflation" in values:
+        record["references known"] = values["inflation"]
+        record["words"], record["words of people"] = facts["words"], facts["human_words"]
+        record["references unknown"] = values["inflation_unknown"]
     return record | {
-        "generic outranks": numbers.outranks,
-        "calls to success": numbers.calls_to_success,
-        "captions scored": numbers.n_calls,
+        "generic outranks": values["generic"],
+        "calls to success": facts["calls_to_success"],
+        "captions scored": facts["n_calls"],
     }
 
 
 def _several(
-    order: Sequence[str],
-    numbers: Mapping[str, AttackStatistics],
+    fooled: Mapping[str, Estimate],
     preferences: Mapping[str, Preferences],
     pairs: Sequence[Defence],
 ) -> Iterator[Extra]:
-    """Transfer from metric to metric, and pairs of metrics."""
+    """Transfer from metric to metric, and pairs of metrics; `fooled` is how often each is."""
     shares = transfer(preferences)
-    names = [name for name in order if name in preferences]
+    names = [name for name in fooled if name in preferences]
     yield Extra.of(
         "transfer",
         "Transfer: what fools the row, and also the column",
@@ -626,8 +523,8 @@ def _several(
                 "second": pair.metrics[1],
                 "searched": pair.searched or Estimate(value=None),
                 "transferred": pair.transferred,
-                "first alone": numbers[pair.metrics[0]].final(),
-                "second alone": numbers[pair.metrics[1]].final(),
+                "first alone": fooled[pair.metrics[0]],
+                "second alone": fooled[pair.metrics[1]],
             }
             for pair in pairs
         ],

@@ -60,7 +60,7 @@ from metaeval.runs import files
 from metaeval.runs.records import HUMAN, Edit, Version
 from metaeval.runs.store import CacheError, Store
 from metaeval.scoring import MetricScores, failed_with
-from metaeval.search.beam import SearchLimits, Trial
+from metaeval.search.beam import SearchLimits
 from metaeval.search.pool import rule_of
 from metaeval.search.target import CENTRAL, Fluency, Target, headline_column
 from metaeval.text.tokenizers.base import forget_texts
@@ -251,7 +251,6 @@ class Attack(
     def _preferences(self, data: CaptionDataset, scores: AttackScores) -> dict[str, Preferences]:
         """By the column of each metric that was attacked: who prefers the captions against it."""
         rows = self._versions(data, scores)
-        place = data.positions()
         columns = {}
         for scored in scores.scored:
             if scored.scores is not None and scored.family in scores.attacked:
@@ -263,13 +262,13 @@ class Attack(
             outcome = scores.attacked[family]
             trials = best_false(outcome, scores.material, self.limits)
             mine = [k for k, (_, v) in enumerate(rows) if v.set == f"against {family}"]
-            images = np.array([place[rows[k][0]] for k in mine], dtype=np.intp)
+            images = np.array(list(trials), dtype=np.intp)
             flags = np.zeros(len(data), dtype=bool)
             can, fooled = flags.copy(), flags.copy()
             can[usable(outcome, scores.material)] = True
             fooled[images] = [
-                fools_metric(trials[i], outcome.human[i], scores.material, i)
-                for i in images.tolist()
+                fools_metric(trial, outcome.human[i], scores.material, i)
+                for i, trial in trials.items()
             ]
             prefers, known = {}, {}
             for other, values in columns.values():
@@ -318,16 +317,13 @@ class Attack(
     ) -> list[tuple[ImageId, Version]]:
         rows = []
         for family, outcome in result.attacked.items():
-            trials = best_false(outcome, result.material, self.limits)
-            for i in usable(outcome, result.material):
-                trial = trials[i]
-                if trial is not None:
-                    text, source = trial.draft.text, data.human[i]
-                    version = Version(
-                        f"against {family}", 0, text, source, expected="lower",
-                        severity="critical", harm=trial.draft.harm, edits=_edits(source, text),
-                    )  # fmt: skip
-                    rows.append((data.image_ids[i], version))
+            for i, trial in best_false(outcome, result.material, self.limits).items():
+                text, source = trial.draft.text, data.human[i]
+                version = Version(
+                    f"against {family}", 0, text, source, expected="lower",
+                    severity="critical", harm=trial.draft.harm, edits=_edits(source, text),
+                )  # fmt: skip
+                rows.append((data.image_ids[i], version))
         rows += [
             (i, replace(_human(text), level=1))
             for i, text in zip(data.image_ids, data.human, strict=True)
@@ -414,12 +410,10 @@ class Attack(
                 continue
             column = scored.columns[headline_column(scored.columns)]
             sign = 1 if column.higher_is_better else -1
-            trials: list[Trial | None] = best_false(outcome, scores.material, self.limits)
             won = [
                 (i, trial)
-                for i in usable(outcome, scores.material)
-                if (trial := trials[i]) is not None
-                and fools_metric(trial, outcome.human[i], scores.material, i)
+                for i, trial in best_false(outcome, scores.material, self.limits).items()
+                if fools_metric(trial, outcome.human[i], scores.material, i)
             ]
             records += [
                 {

@@ -49,51 +49,50 @@ def score_choices(
 ) -> ChoiceScores:
     """Score every pair with each number of references in each draw, and write scores.parquet."""
     people = np.sign(pairs.votes[:, 0] - pairs.votes[:, 1])
-    outcomes: dict[str, list[Floats]] = {}
-    gaps: dict[str, list[Floats]] = {}
-    by_draw: dict[str, list[Floats]] = {}
-    first: list[MetricScores] = []
+    made = ChoiceScores([], {}, {}, {})
     running, parts = list(metrics), []
     drawn: dict[str, list[int]] = {"n_references": [], "draw": []}
-    for n_references in pairs.n_references:
-        draws = 1 if n_references == VOTES else pairs.draws
-        sums: dict[str, Floats] = {}
-        summed_gaps: dict[str, Floats] = {}
-        of_draws: dict[str, list[Floats]] = {}
+    for n_references, draws in _draws(pairs):
+        gaps: dict[str, list[Floats]] = {}
         for draw in range(draws):
             of_column: dict[ScoreColumn, Floats] = {}
             for table in pairs.tables(n_references, draw, config.seed):
                 results = score_all(running, table.documents, _captions(pairs, table), config)
-                if not first:  # a metric that fails now fails with other references, too
-                    first = results
+                if not made.results:  # a metric that fails now fails with other references, too
+                    made.results[:] = results
                     running = [m for m, s in zip(running, results, strict=True) if s.status == "ok"]
                 else:
-                    first = _with_another_draw(first, results)
+                    made.results[:] = _with_another_draw(made.results, results)
                 _add_means(of_column, results, table, len(pairs))
             for column, values in of_column.items():
                 upward = values if column.higher_is_better else -values
-                gap = upward[: len(pairs)] - upward[len(pairs) :]
-                right = choice_outcomes(gap, people, pairs.ties)
-                of_draws.setdefault(column.name, []).append(right)
-                sums[column.name] = sums.get(column.name, np.zeros(len(pairs))) + right / draws
-                before = summed_gaps.get(column.name, np.zeros(len(pairs)))
-                summed_gaps[column.name] = before + gap / draws
+                gaps.setdefault(column.name, []).append(upward[: len(pairs)] - upward[len(pairs) :])
                 # the first captions of all pairs, then the second ones
                 parts.append((column.name, values))
                 drawn["n_references"].append(n_references)
                 drawn["draw"].append(draw)
-        for name, outcome in sums.items():
-            outcomes.setdefault(name, []).append(outcome)
-            gaps.setdefault(name, []).append(summed_gaps[name])
-            by_draw.setdefault(name, []).append(np.array(of_draws[name]))
+        for name, of_draws in gaps.items():
+            right = np.array([choice_outcomes(gap, people, pairs.ties) for gap in of_draws])
+            for kept, value in (
+                (made.outcomes, (right / draws).sum(axis=0)),
+                (made.gaps, (np.array(of_draws) / draws).sum(axis=0)),
+                (made.by_draw, right),
+            ):
+                kept.setdefault(name, []).append(value)
     write_score_columns(out, "candidate", parts, **drawn)
-    return ChoiceScores(first, outcomes, gaps, by_draw)
+    return made
+
+
+def _draws(pairs: ForcedChoice) -> Iterator[tuple[int, int]]:
+    """Each number of references, and how many draws it has."""
+    for n_references in pairs.n_references:
+        yield n_references, 1 if n_references == VOTES else pairs.draws
 
 
 def pairs_to_score(pairs: ForcedChoice, seed: int) -> Iterator[ToScore]:
     """Both captions of every pair, against the references of each number and draw."""
-    for n_references in pairs.n_references:
-        for draw in range(1 if n_references == VOTES else pairs.draws):
+    for n_references, draws in _draws(pairs):
+        for draw in range(draws):
             for table in pairs.tables(n_references, draw, seed):
                 yield ToScore(table.documents, _captions(pairs, table))
 
