@@ -116,7 +116,7 @@ def _of_set(
         (n - above - below) / n,
         float(wins.mean()),
         ci,
-        sign_test(above, below),
+        min(1.0, 2 * float(bdtr(min(above, below), above + below, 0.5))),
         float(some.mean()),
         cost_ci,
         float(some.mean()) / spread if spread > 1e-12 else nan,
@@ -149,15 +149,6 @@ def auc_within_images(
         Auc(int(k.sum()), float(w[k].mean()) if k.any() else float("nan"), interval)
         for k, w, interval in zip(known.T, wins.T, intervals, strict=True)
     ]
-
-
-def sign_test(above: int, below: int) -> float:
-    """Two-sided p of "as often above as below", exact.
-
-    >>> sign_test(5, 0), sign_test(3, 3), sign_test(0, 0)
-    (0.0625, 1.0, 1.0)
-    """
-    return min(1.0, 2 * float(bdtr(min(above, below), above + below, 0.5)))
 
 
 def won(gaps: Floats) -> Floats:

@@ -179,8 +179,6 @@ class Williams(NamedTuple):
         Positive where the first metric correlates more; NaN where the test is undefined.
     df
         Degrees of freedom, n − 3.
-    p_greater
-        One-sided p-value of "the first metric correlates more".
     p_two_sided
         p-value of "the two differ".
     error
@@ -189,7 +187,6 @@ class Williams(NamedTuple):
 
     t: float
     df: int
-    p_greater: float
     p_two_sided: float
     error: float
 
@@ -246,7 +243,7 @@ def williams(r1: float, r2: float, r12: float, n: int) -> Williams:
             raise InputError(f"{r} is not in [-1, 1]", field=name)
     df = n - 3
     if n < 4 or np.isnan([r1, r2, r12]).any():
-        return Williams(float("nan"), df, float("nan"), float("nan"), float("nan"))
+        return Williams(math.nan, df, math.nan, math.nan)
     # 1 + r12 is taken out of both roots, and is not divided by where it is 0
     half, mean, shared = (r1 - r2) / 2, (r1 + r2) / 2, 1 + r12
     ratio = mean**2 / shared if shared > _SAME else 0.0
@@ -254,9 +251,9 @@ def williams(r1: float, r2: float, r12: float, n: int) -> Williams:
     spread = 2 * determinant * (n - 1) / (n - 3) + ratio * (1 - r12) ** 3
     error = sqrt(spread / (n - 1)) if spread > _SAME else 0.0
     if abs(r1 - r2) < _SAME:
-        return Williams(0.0, df, 0.5, 1.0, error)
+        return Williams(0.0, df, 1.0, error)
     t = 2 * half / error if error else copysign(inf, half)
-    return Williams(t, df, float(stdtr(df, -t)), float(2 * stdtr(df, -abs(t))), error)
+    return Williams(t, df, float(2 * stdtr(df, -abs(t))), error)
 
 
 def williams_test(a: npt.ArrayLike, b: npt.ArrayLike, human: npt.ArrayLike) -> Williams:

@@ -43,10 +43,7 @@ def test_williams_equals_published_examples(r1, r2, r12, n, t, tolerance) -> Non
 
 
 def test_williams_p_value_of_the_published_example() -> None:
-    result = williams(0.3, 0.4, 0.5, 100)
-    assert result.p_two_sided == pytest.approx(0.2843, abs=5e-5)
-    assert result.p_greater == pytest.approx(1 - 0.2843 / 2, abs=5e-5)
-    assert williams(0.4, 0.3, 0.5, 100).p_greater == pytest.approx(0.2843 / 2, abs=5e-5)
+    assert williams(0.3, 0.4, 0.5, 100).p_two_sided == pytest.approx(0.2843, abs=5e-5)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +112,7 @@ def test_williams_where_two_metrics_explain_the_judgements_without_rest() -> Non
     """human = a − b: the one pulls up, the other down, and nothing is left to chance."""
     a, b = np.array([1.0, 1, -1, -1]), np.array([1.0, -1, 1, -1])
     result = williams_test(a, b, a - b)
-    assert (result.t, result.p_greater, result.p_two_sided) == (math.inf, 0, 0)
+    assert (result.t, result.p_two_sided) == (math.inf, 0)
     assert williams_test(-a, a, a).t == -math.inf
 
 
@@ -123,9 +120,7 @@ def test_holm_by_hand() -> None:
     """m = 4: .01·4, .02·3, .03·2 raised to .06, .5·1; in the order of the input."""
     assert holm([0.03, 0.01, 0.5, 0.02]) == pytest.approx([0.06, 0.04, 0.5, 0.06], abs=1e-15)
     assert holm([0.6, 0.7]) == pytest.approx([1.0, 1.0])
-    found = holm([[0.01, np.nan], [0.04, 0.04]])
-    assert found[1].tolist() == [0.08, 0.08]
-    assert math.isnan(found[0, 1])
+    assert holm([[0.01, np.nan], [0.04, 0.04]])[1].tolist() == [0.08, 0.08]
     assert holm([]).shape == (0,)
     with pytest.raises(InputError):
         holm([1.2])
@@ -218,8 +213,7 @@ def test_among_equal_metrics_holm_keeps_the_family_wise_error() -> None:
             for a, b in combinations(range(4), 2)
         ]
         alarms += bool((holm(p) <= 0.05).any())
-    assert alarms / 200 <= 0.06
-    assert alarms > 0  # a test that never rejects would pass as well
+    assert 0 < alarms / 200 <= 0.06  # a test that never rejects would pass as well
 
 
 def power_of(difference: float, error: float, alpha: float = 0.05) -> float:
