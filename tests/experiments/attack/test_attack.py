@@ -27,7 +27,7 @@ from metaeval.experiments.attack.searches import (
     gather_material,
     swapped_dataset,
 )
-from metaeval.experiments.attack.statistics import attack_statistics
+from metaeval.experiments.attack.statistics import attack_statistics, fooled_key
 from metaeval.experiments.attack.task import Attack, refuse_replay, usable_fluency
 from metaeval.experiments.run import run_configured
 from metaeval.metrics.adapters.function import FunctionMetric
@@ -62,20 +62,20 @@ def attacked(metric: Metric, inflation: int = 6):
 
 def test_length_gives_in_to_one_inserted_word_and_can_be_inflated_without_end() -> None:
     _, found, numbers = attacked(Length())
-    assert numbers.final("unconstrained").value == 1.0
+    by_edits = numbers.curves["words"][""]
     # a false caption may be shorter than its source by a word: two insertions are enough for all
-    assert numbers.by_edits[2].value == 1.0
-    assert numbers.by_edits[1].value > 0.8
+    assert (numbers.values["fooled_unconstrained"].value, by_edits[2].value) == (1, 1)
+    assert by_edits[1].value > 0.8
     words = [max(len(t.draft.words) for t in trace.trials) for trace in found.known]
     longest = [max(len(r.split()) for r in refs) * 5 for refs in DATA.references[:6]]
     assert all(n >= m for n, m in zip(words, longest, strict=True))
-    assert numbers.inflation.known[60].value > 10
+    assert numbers.values["inflation"].value > 10
 
 
 def test_exact_match_never_prefers_a_false_caption() -> None:
     _, _, numbers = attacked(FunctionMetric(exact_match), 0)
-    for curve in numbers.success.values():
-        assert all(estimate.value == 0 for estimate in curve.values())
+    curves = numbers.curves["calls"].values()
+    assert {estimate.value for curve in curves for estimate in curve.values()} == {0}
     assert set(numbers.resisted) == {0.5}  # neither is a reference: both captions have 0
 
 
@@ -89,11 +89,10 @@ def test_the_controls_of_a_result_have_their_known_values() -> None:
         "length": attack_control(lambda texts, _: np.array([len(t.split()) for t in texts], float),
                                  material, LIMITS),
     }  # fmt: skip
-    assert {name: len(flags) for name, flags in fooled.items()} == dict.fromkeys(fooled, n)
-    assert not any(fooled["exact match"])
-    assert all(fooled["length"])
+    fixed = {name: fooled[name] for name in ("exact match", "length")}
+    assert fixed == {"exact match": [False] * n, "length": [True] * n}
     # 60 draws against one: fooled with probability 60/61
-    assert sum(fooled["random"]) >= n - 3
+    assert n - 3 <= sum(fooled["random"]) <= len(fooled["random"]) == n
     scores = exact_match_score(DATA)([DATA.references[0][0].upper(), "a dog"], np.array([0, 0]))
     assert scores.tolist() == [1.0, 0.0]
 
@@ -116,7 +115,8 @@ def test_a_language_model_that_learned_from_every_image_is_not_used() -> None:
 
 def test_a_random_score_gives_in_by_chance() -> None:
     _, _, numbers = attacked(RandomScore(), 0)
-    unasked, best_of_ten = (numbers.success["unconstrained"][k] for k in (0, 10))
+    curve = numbers.curves["calls"]["images fooled, unconstrained"]
+    unasked, best_of_ten = curve[0], curve[10]
     assert unasked.low <= 0.5 <= unasked.high
     # the best of 10 draws exceeds one more draw with probability 10/11
     assert best_of_ten.low <= 10 / 11 <= best_of_ten.high
@@ -146,7 +146,7 @@ def test_every_counted_success_is_false_by_the_scene_graph(metric: Metric) -> No
             won = [t.draft.text for t in trace.trials if t.score > found.human[i]]
             n += bool(won)
             assert [text for text in won if not is_false(text, sources[i])] == []
-        estimate = numbers.final(goal)
+        estimate = numbers.values[fooled_key(goal)]
         assert n == round(estimate.value * estimate.n)
         assert n >= 10
 
@@ -233,8 +233,7 @@ def judged(tmp_path: Path, url: str, calls: int) -> MeasuredResult:
          "+metric.judge.budget.calls=" + str(calls), f"paths.cache={tmp_path / 'cache'}"]
     )  # fmt: skip
     run_configured(config, tmp_path / "OUT")
-    result = read_result(tmp_path / "OUT" / "statistics.json")
-    return result
+    return read_result(tmp_path / "OUT" / "statistics.json")
 
 
 @pytest.mark.slow
