@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import pairwise, permutations
 
 import numpy as np
@@ -15,7 +14,6 @@ from metaeval.corruptions.language.whole import corpus_of
 from metaeval.data.dataset import CaptionDataset, ImageId
 from metaeval.search.beam import (
     Draft,
-    Reached,
     Score,
     SearchLimits,
     Trace,
@@ -200,26 +198,37 @@ def attack_control(score: Score, material: Material, limits: SearchLimits) -> li
     seen = material.fluency.seen if material.fluency else np.zeros(len(data), dtype=bool)
     rows = [i for i, drafts in enumerate(material.false) if drafts and not seen[i]]
     rows = rows[:_CONTROL_IMAGES]
-    index = np.array(rows, dtype=np.intp)
-    human = score([data.human[i] for i in rows], index)
+    human = score([data.human[i] for i in rows], np.array(rows, dtype=np.intp))
+    return search_false(score, rows, human, material, limits)
+
+
+def search_false(
+    score: Score,
+    rows: Sequence[int],
+    least: npt.NDArray[np.float64],
+    material: Material,
+    limits: SearchLimits,
+) -> list[bool]:
+    """Whether a search finds a false caption that scores above `least`, for each of these images;
+    the search on an image ends there."""
+    data, index, fluency = material.dataset, np.array(rows, dtype=np.intp), material.fluency
 
     def wins(trial: Trial, k: int) -> bool:
-        return trial.score > human[k] and material.is_false(trial, rows[k])
+        return trial.score > least[k] and material.is_false(trial, rows[k])
 
     def allowed(texts: Sequence[str], places: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
-        assert material.fluency is not None
-        return material.fluency.allowed(texts, index[places])
+        assert fluency is not None
+        return fluency.allowed(texts, index[places])
 
     traces = search(
         lambda texts, places: score(texts, index[places]), [material.false[i] for i in rows],
         [material.near[i] for i in rows], material.far, [data.image_ids[i] for i in rows], limits,
-        material.seed, "false", allowed if material.fluency else None, wins,
+        material.seed, "false", allowed if fluency else None, wins,
     )  # fmt: skip
-    return [t.first(partial(_swapped, wins, k)) is not None for k, t in enumerate(traces)]
-
-
-def _swapped(reached: Reached, k: int, trial: Trial) -> bool:
-    return reached(trial, k)
+    return [
+        any(trial.admitted and wins(trial, k) for trial in trace.trials)
+        for k, trace in enumerate(traces)
+    ]
 
 
 def exact_match(dataset: CaptionDataset) -> Score:

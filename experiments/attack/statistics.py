@@ -13,12 +13,17 @@ import numpy.typing as npt
 from omegaconf import DictConfig
 from scipy.stats import binomtest
 
-from metaeval.experiments.attack.searches import AttackOutcome, Material, generic_captions
+from metaeval.experiments.attack.searches import (
+    AttackOutcome,
+    Material,
+    generic_captions,
+    search_false,
+)
 from metaeval.experiments.measure import Items, MeanOutcome, Outcomes
 from metaeval.results.base import Estimate, Measured, MetricResult
 from metaeval.results.measured import Extra
 from metaeval.results.run import Measure
-from metaeval.search.beam import SearchLimits, Trace, Trial, search
+from metaeval.search.beam import SearchLimits, Trace, Trial
 from metaeval.search.pool import Pool, chance_of_choice
 from metaeval.search.target import Target
 from metaeval.stats.resampling.bootstrap import percentile_interval
@@ -311,30 +316,15 @@ def attack_pair(
     above 0 where both metrics prefer the caption.
     """
     rows = sorted({*usable(attacked[0], material)} & {*usable(attacked[1], material)})[:images]
-    index = np.array(rows, dtype=np.intp)
-    data = material.dataset
 
     def score(texts: Sequence[str], places: npt.NDArray[np.intp]) -> Floats:
         gains = [
-            (target.score(texts, index[places]) - outcome.human[index[places]]) / spread_of(outcome)
+            (target.score(texts, places) - outcome.human[places]) / spread_of(outcome)
             for target, outcome in zip(targets, attacked, strict=True)
         ]
         return np.minimum(*gains)
 
-    def allowed(texts: Sequence[str], places: npt.NDArray[np.intp]) -> Flags:
-        assert material.fluency is not None
-        return material.fluency.allowed(texts, index[places])
-
-    traces = search(
-        score, [material.false[i] for i in rows], [material.near[i] for i in rows], material.far,
-        [data.image_ids[i] for i in rows], limits, material.seed, "false",
-        allowed if material.fluency is not None else None,
-        lambda trial, k: trial.score > 0 and material.is_false(trial, rows[k]),
-    )  # fmt: skip
-    return np.array([
-        any(t.admitted and t.score > 0 and material.is_false(t, i) for t in trace.trials)
-        for i, trace in zip(rows, traces, strict=True)
-    ])  # fmt: skip
+    return np.array(search_false(score, rows, np.zeros(len(rows)), material, limits))
 
 
 def best_of_n(

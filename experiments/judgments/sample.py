@@ -21,7 +21,7 @@ from metaeval.stats.correlation.correlations import (
     correlations,
 )
 from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts
-from metaeval.stats.resampling.items import Floats
+from metaeval.stats.resampling.items import Floats, encode
 
 Correlation = Literal["pearson", "spearman", "kendall_tau_b", "kendall_tau_c"]
 SYMBOL: Mapping[Correlation, str] = {
@@ -106,19 +106,18 @@ class Columns(NamedTuple):
     @classmethod
     def of(cls, scored: Sequence[MetricScores]) -> Columns:
         """The columns of metrics; more is better in each."""
-        every, ranked, controls = [], [], []
-        for s in scored:
-            if s.scores is None:
-                continue
-            for column, values in zip(s.columns, s.scores.T, strict=True):
-                upward = values if column.higher_is_better else -values
-                one = RankedScores(column.name, upward)
-                every.append(one)
-                if varies(one) and column.is_ranked:
-                    ranked.append(one)
-                elif varies(one) and column.control:
-                    controls.append(one)
-        return cls(every, ranked, controls)
+        every = [
+            (column, RankedScores(column.name, values if column.higher_is_better else -values))
+            for s in scored
+            if s.scores is not None
+            for column, values in zip(s.columns, s.scores.T, strict=True)
+        ]
+        varying = [(column, one) for column, one in every if varies(one)]
+        return cls(
+            [one for _, one in every],
+            [one for column, one in varying if column.is_ranked],
+            [one for column, one in varying if column.control and not column.is_ranked],
+        )
 
 
 class Sample(NamedTuple):
@@ -159,9 +158,7 @@ def sample_of(judged: Judgments, settings: JudgmentSettings) -> Sample:
 
 def image_numbers(judged: Judgments) -> npt.NDArray[np.int64]:
     """[n] The number of each judged caption's image, in the order of ids."""
-    images = sorted({j.image for j in judged.judged})
-    number = {image: k for k, image in enumerate(images)}
-    return np.array([number[j.image] for j in judged.judged], dtype=np.int64)
+    return encode([j.image for j in judged.judged])[1]
 
 
 def quoted_statistic(judged: Judgments) -> Correlation:

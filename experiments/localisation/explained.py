@@ -15,13 +15,11 @@ the letters of the caption in their order; of a word of several tokens the highe
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from pydantic import ConfigDict, Field
 
-from metaeval.results.base import Model
 from metaeval.stats.resampling.items import Floats
 from metaeval.text.scene_graphs.dependencies.parser import possible_lemmas
 
@@ -40,9 +38,8 @@ def suspicion(words: Sequence[str], explanation: Explanation) -> Floats | None:
     >>> suspicion(["Two", "red", "dogs."], {"kind": "tuples", "candidate": tuples}).tolist()
     [0.0, 1.0, 0.5]
     """
-    if (kind := _KINDS.get(str(explanation["kind"]))) is None:
-        return None
-    return kind.model_validate(explanation).suspicion(words)
+    of_kind = _KINDS.get(str(explanation["kind"]))
+    return None if of_kind is None else of_kind(words, explanation)
 
 
 def by_names(words: Sequence[str], losses: Losses, *, lemmas: bool = False) -> Floats:
@@ -93,94 +90,40 @@ def _letters(text: str) -> str:
     return "".join(c for c in plain if c.isalnum())
 
 
-class _Read(Model):
-    """The fields of an explanation that are read here; others are ignored."""
-
-    model_config = ConfigDict(extra="ignore")
-
-
-class _Tuple(_Read):
-    words: tuple[str, ...] = Field(alias="tuple")
-    matched: bool
+def _of_tuples(words: Sequence[str], explanation: Explanation) -> Floats:
+    losses = [(" ".join(e["tuple"]), float(not e["matched"])) for e in explanation["candidate"]]
+    return by_names(words, losses, lemmas=True)
 
 
-class _Tuples(_Read):
-    candidate: tuple[_Tuple, ...]
-
-    def suspicion(self, words: Sequence[str]) -> Floats:
-        losses = [(" ".join(each.words), float(not each.matched)) for each in self.candidate]
-        return by_names(words, losses, lemmas=True)
+def _of_objects(words: Sequence[str], explanation: Explanation) -> Floats:
+    losses = [(each["words"], float(not each["matched"])) for each in explanation["candidate"]]
+    return by_names(words, losses)
 
 
-class _Mention(_Read):
-    words: str
-    matched: bool
+def _of_alignment(words: Sequence[str], explanation: Explanation) -> Floats:
+    best = explanation["references"][explanation["best"]]
+    highest = np.array(best["similarity"]).max(axis=1)  # tokens x tokens of the reference
+    losses = np.array(explanation["weights"]) * (1 - highest)
+    return by_tokens(words, zip(explanation["words"], losses.tolist(), strict=True))
 
 
-class _Objects(_Read):
-    candidate: tuple[_Mention, ...]
-
-    def suspicion(self, words: Sequence[str]) -> Floats:
-        return by_names(words, [(each.words, float(not each.matched)) for each in self.candidate])
+def _of_matches(words: Sequence[str], explanation: Explanation) -> Floats:
+    losses = 1 - np.array(explanation["matches"]).max(axis=1)  # tokens x regions
+    return by_tokens(words, zip(explanation["words"], losses.tolist(), strict=True))
 
 
-class _Aligned(_Read):
-    similarity: tuple[tuple[float, ...], ...]  # tokens x tokens of the reference
+def _of_transport(words: Sequence[str], explanation: Explanation) -> Floats:
+    plan = next(iter(explanation["plans"].values()), {"words": (), "flows": ()})
+    costs = {each["word"]: 0.0 for each in plan["words"]}
+    for flow in plan["flows"]:
+        costs[flow["word"]] += flow["cost"]
+    return by_names(words, [(e["word"], costs[e["word"]] / e["mass"]) for e in plan["words"]])
 
 
-class _Alignment(_Read):
-    words: tuple[str, ...]
-    weights: tuple[float, ...]
-    references: tuple[_Aligned, ...]
-    best: int
-
-    def suspicion(self, words: Sequence[str]) -> Floats:
-        highest = np.array(self.references[self.best].similarity).max(axis=1)
-        losses = np.array(self.weights) * (1 - highest)
-        return by_tokens(words, zip(self.words, losses.tolist(), strict=True))
-
-
-class _Matches(_Read):
-    words: tuple[str, ...]
-    matches: tuple[tuple[float, ...], ...]  # tokens x regions
-
-    def suspicion(self, words: Sequence[str]) -> Floats:
-        losses = 1 - np.array(self.matches).max(axis=1)
-        return by_tokens(words, zip(self.words, losses.tolist(), strict=True))
-
-
-class _Mass(_Read):
-    word: str
-    mass: float
-
-
-class _Flow(_Read):
-    word: str
-    cost: float
-
-
-class _Plan(_Read):
-    words: tuple[_Mass, ...]
-    flows: tuple[_Flow, ...]
-
-
-class _Transport(_Read):
-    plans: Mapping[str, _Plan]
-
-    def suspicion(self, words: Sequence[str]) -> Floats:
-        plan = next(iter(self.plans.values()), None)
-        if plan is None:
-            return np.zeros(len(words))
-        costs = {each.word: 0.0 for each in plan.words}
-        for flow in plan.flows:
-            costs[flow.word] += flow.cost
-        return by_names(words, [(each.word, costs[each.word] / each.mass) for each in plan.words])
-
-
-_KINDS: Mapping[str, type[_Tuples | _Objects | _Alignment | _Matches | _Transport]] = {
-    "tuples": _Tuples,
-    "objects": _Objects,
-    "alignment": _Alignment,
-    "matches": _Matches,
-    "transport": _Transport,
+_KINDS: Mapping[str, Callable[[Sequence[str], Explanation], Floats]] = {
+    "tuples": _of_tuples,
+    "objects": _of_objects,
+    "alignment": _of_alignment,
+    "matches": _of_matches,
+    "transport": _of_transport,
 }

@@ -36,6 +36,7 @@ from metaeval.results.run import Measure
 from metaeval.runs.records import CAPTION, IMAGE_ID, ITEM, LEVEL, SET, Edit, Version
 from metaeval.runs.store import Store
 from metaeval.scoring import MetricScores
+from metaeval.stats.ordering.pairwise import auc
 from metaeval.stats.resampling.items import Floats, encode
 
 DESCRIBED = (
@@ -80,24 +81,7 @@ class MarkedCaption(NamedTuple):
         return [" ".join(self.words[:k] + self.words[k + 1 :]) for k in range(len(self.words))]
 
 
-class CaptionOutcome(NamedTuple):
-    """How well the changes of a score find the wrong words of one caption.
-
-    Attributes
-    ----------
-    auc
-        The chance that the score rises more (or falls less) without a wrong word than without a
-        right one; ties count one half; 0.5 by chance.
-    first
-        Whether the word without which the score is highest is wrong; of tied words the share that
-        is wrong.
-    """
-
-    auc: float
-    first: float
-
-
-def outcome(score: float, without: Floats, wrong: Bools) -> CaptionOutcome:
+def outcome(score: float, without: Floats, wrong: Bools) -> tuple[float, float]:
     """How well the changes of a score find the wrong words of a caption.
 
     Parameters
@@ -111,35 +95,28 @@ def outcome(score: float, without: Floats, wrong: Bools) -> CaptionOutcome:
 
     Returns
     -------
+    auc
+        The chance that the score rises more (or falls less) without a wrong word than without a
+        right one; ties count one half; 0.5 by chance.
+    first
+        Whether the word without which the score is highest is wrong; of tied words the share that
+        is wrong.
+
     NaN in both where the caption has no score, or no wrong or no right word with one.
 
     Examples
     --------
     >>> outcome(0.5, np.array([0.4, 0.8, 0.5]), np.array([False, True, False]))
-    CaptionOutcome(auc=1.0, first=1.0)
+    (1.0, 1.0)
     >>> outcome(0.5, np.array([0.4, 0.4]), np.array([False, True]))
-    CaptionOutcome(auc=0.5, first=0.5)
+    (0.5, 0.5)
     """
     known = ~np.isnan(without)
     rise, marked = without[known] - score, wrong[known]
     if np.isnan(score) or not marked.any() or marked.all():
-        return CaptionOutcome(float("nan"), float("nan"))
+        return float("nan"), float("nan")
     first = float(marked[rise == rise.max()].mean())
-    return CaptionOutcome(area_under_curve(rise, marked), first)
-
-
-def area_under_curve(values: Floats, wrong: Bools) -> float:
-    """The chance that a wrong word has a higher value than a right one; ties count one half.
-
-    NaN without a wrong or without a right word.
-
-    >>> area_under_curve(np.array([0.0, 0.5, 0.5]), np.array([False, True, False]))
-    0.75
-    """
-    if not wrong.any() or wrong.all():
-        return float("nan")
-    pairs = values[wrong][:, None] - values[~wrong][None, :]
-    return float((pairs > 0).mean() + 0.5 * (pairs == 0).mean())
+    return auc(rise[~marked], rise[marked]), first
 
 
 def outcomes(captions: Sequence[MarkedCaption], scores: Floats) -> tuple[Floats, Floats]:
@@ -150,8 +127,8 @@ def outcomes(captions: Sequence[MarkedCaption], scores: Floats) -> tuple[Floats,
         end = start + 1 + len(caption.words)
         found.append(outcome(scores[start], scores[start + 1 : end], np.array(caption.wrong)))
         start = end
-    auc, first = np.array(found, dtype=np.float64).reshape(-1, 2).T
-    return auc, first
+    aucs, firsts = np.array(found, dtype=np.float64).reshape(-1, 2).T
+    return aucs, firsts
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,22 +267,22 @@ class Localisation(
     ) -> list[Outcomes]:
         """The outcomes of the captions by each measure. Explanations are compared with what
         controls reach without words."""
-        auc: dict[str, Floats] = {}
-        first: dict[str, Floats] = {}
+        aucs: dict[str, Floats] = {}
+        firsts: dict[str, Floats] = {}
         controls = []
         for scored in scores.metrics:
             if scored.scores is None:
                 continue
             for column, values in zip(scored.columns, scored.scores.T, strict=True):
                 upward = values if column.higher_is_better else -values
-                auc[column.name], first[column.name] = outcomes(captions, upward)
-                if column.is_control and not np.isnan(auc[column.name]).all():
+                aucs[column.name], firsts[column.name] = outcomes(captions, upward)
+                if column.is_control and not np.isnan(aucs[column.name]).all():
                     controls.append(column.name)
-        explained = {**{name: auc[name] for name in controls}, **scores.explained}
+        explained = {**{name: aucs[name] for name in controls}, **scores.explained}
         mean = MeanOutcome(items, items.resamples(stats))
         return [
             Outcomes(measure, of_columns, mean, family=measure.key)
-            for measure, of_columns in zip(MEASURES, (auc, first, explained), strict=True)
+            for measure, of_columns in zip(MEASURES, (aucs, firsts, explained), strict=True)
         ]
 
 
@@ -331,7 +308,8 @@ def _explained_aucs(
         values = suspicion(caption.words, explanation)
         if values is None:
             return {}
-        aucs[k] = area_under_curve(values, np.array(caption.wrong))
+        wrong = np.array(caption.wrong)
+        aucs[k] = auc(values[~wrong], values[wrong])
     return {} if np.isnan(aucs).all() else {scored.columns[c].name: aucs}
 
 
