@@ -104,17 +104,14 @@ def mean(values: Floats, seed: int) -> Estimate:
     return Estimate(value=values.mean(), low=low, high=high, n=len(values))
 
 
-def attack_statistics(
-    outcome: AttackOutcome,
-    material: Material,
-    limits: SearchLimits,
-    budgets: Sequence[int],
-    chosen: Mapping[str, Curve] | None = None,
-) -> AttackStatistics:
-    """The numbers of one metric; `chosen` are the curves of `best_of_n`."""
-    rows, human, spread = usable(outcome, material), outcome.human, spread_of(outcome)
+def _first_calls(
+    outcome: AttackOutcome, material: Material, edits: int
+) -> tuple[dict[str, Floats], dict[int, Floats]]:
+    """The number of calls to the first success on each usable image, infinite where there is none:
+    by constraint, and by the most words that the main search may change."""
+    rows, human = usable(outcome, material), outcome.human
     lengths = [len(text.split()) for text in material.dataset.human]
-    search = "fluent" if "fluent" in outcome.false else "unconstrained"
+    main = next(iter(outcome.false.values()))
 
     def first_successes(traces: Sequence[Trace], allowed: Callable[[Trial, int], bool]) -> Floats:
         """[images] The number of calls to the first success; infinite where there is none."""
@@ -128,14 +125,24 @@ def attack_statistics(
     def has_edits(k: int) -> Callable[[Trial, int], bool]:
         return lambda trial, _: trial.draft.edits <= k
 
-    main = outcome.false[search]
     first = {name: first_successes(t, lambda t, i: True) for name, t in outcome.false.items()}
     first[LENGTH] = first_successes(main, lambda t, i: abs(len(t.draft.words) - lengths[i]) <= 1)
+    return first, {k: first_successes(main, has_edits(k)) for k in range(edits + 1)}
+
+
+def attack_statistics(
+    outcome: AttackOutcome,
+    material: Material,
+    limits: SearchLimits,
+    budgets: Sequence[int],
+    chosen: Mapping[str, Curve] | None = None,
+) -> AttackStatistics:
+    """The numbers of one metric; `chosen` are the curves of `best_of_n`."""
+    rows, human, spread = usable(outcome, material), outcome.human, spread_of(outcome)
+    search = next(iter(outcome.false))
+    first, by_edits = _first_calls(outcome, material, limits.edits)
     success = {
         name: {k: share(calls <= max(1, k)) for k in budgets} for name, calls in first.items()
-    }
-    by_edits = {
-        k: share(np.isfinite(first_successes(main, has_edits(k)))) for k in range(limits.edits + 1)
     }
     resisted, gains = np.full((2, len(human)), np.nan)
     resisted[rows] = first[search] > max(1, budgets[-1])
@@ -146,7 +153,7 @@ def attack_statistics(
             resisted[i] = 0.5
     won = [trial for i, trial in tried.items() if fools_metric(trial, human[i], material, i)]
     generic, outranks = _generic(outcome, material)
-    inflated, words = _inflation(outcome, spread, lengths, max(budgets), material.seed)
+    inflated, words = _inflation(outcome, material, max(budgets))
     traces = [*outcome.false.values(), outcome.known, outcome.unknown]
     return AttackStatistics(
         {
@@ -166,7 +173,7 @@ def attack_statistics(
         },
         {
             "calls": {FOOLED.format(name): curve for name, curve in success.items()},
-            "words": {"": by_edits},
+            "words": {"": {k: share(np.isfinite(calls)) for k, calls in by_edits.items()}},
             "best_of_n": chosen or {},
         },
         resisted,
@@ -224,14 +231,14 @@ def spread_of(outcome: AttackOutcome) -> float:
 
 
 def _inflation(
-    outcome: AttackOutcome, spread: float, lengths: Sequence[int], calls: int, seed: int
+    outcome: AttackOutcome, material: Material, calls: int
 ) -> tuple[dict[str, Estimate], dict[str, float | None]]:
     """The mean gains that so many calls reach where truth does not matter, by an attacker that
     knows the references and by one that does not, where it was searched; and the mean number of
     words of the best captions with the references known, and of the human captions."""
     if not outcome.known:
         return {}, {"words": None, "human_words": None}
-    gains = {}
+    gains, spread = {}, spread_of(outcome)
     for key, traces in (("inflation", outcome.known), ("inflation_unknown", outcome.unknown)):
         best = [trace.best(calls) for trace in traces]
         gains[key] = [
@@ -239,9 +246,11 @@ def _inflation(
             for i, t in enumerate(best)
         ]
     longest = [trial for trace in outcome.known if (trial := trace.best(calls)) is not None]
-    return {key: mean(np.array(of), seed) for key, of in gains.items()}, {
+    return {key: mean(np.array(of), material.seed) for key, of in gains.items()}, {
         "words": _mean([len(trial.draft.words) for trial in longest]),
-        "human_words": _mean(lengths[: len(outcome.known)]),
+        "human_words": _mean(
+            [len(text.split()) for text in material.dataset.human[: len(outcome.known)]]
+        ),
     }
 
 

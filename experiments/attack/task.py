@@ -24,6 +24,7 @@ from metaeval.experiments.attack.searches import (
     swapped_dataset,
 )
 from metaeval.experiments.attack.statistics import (
+    AttackStatistics,
     Defence,
     Preferences,
     attack_extras,
@@ -57,7 +58,7 @@ from metaeval.results.base import Estimate
 from metaeval.results.measured import EXAMPLES, Extra, MeasuredResult
 from metaeval.results.notes import fill_sentences
 from metaeval.runs import files
-from metaeval.runs.records import HUMAN, Edit, Version
+from metaeval.runs.records import HUMAN, Edit, ScoreColumn, Version
 from metaeval.runs.store import CacheError, Store
 from metaeval.scoring import MetricScores, failed_with
 from metaeval.search.beam import SearchLimits
@@ -336,23 +337,9 @@ class Attack(
     def statistics(
         self, data: CaptionDataset, scores: AttackScores, record: RunRecord
     ) -> MeasuredResult:
-        stats, material = record.config.stats, scores.material
+        stats = record.config.stats
         columns = {s.family: s.columns[headline_column(s.columns)] for s in scores.scored}
-        others = [
-            family
-            for family in columns
-            if family in scores.attacked and not columns[family].control
-        ]
-        attacked = {}
-        for scored in scores.scored:
-            outcome = scores.attacked.get(scored.family)
-            if outcome is not None and scored.status == "ok":
-                chosen = best_of_n(
-                    scored.family, scores.attacked, others, material.pool, material.seed
-                )
-                attacked[columns[scored.family].name] = attack_statistics(
-                    outcome, material, self.limits, self.budgets, chosen
-                )
+        attacked = self._attacked(scores, columns)
         tested = measure(
             attack_outcomes(attacked, stats),
             [column for column in columns.values() if column.name in attacked],
@@ -367,7 +354,6 @@ class Attack(
             )
             for s in scores.scored
         )
-        fluency = material.fluency
         extras = attack_extras(
             metrics, attacked, scores.controls, scores.preferences, scores.defences
         )
@@ -379,18 +365,7 @@ class Attack(
                 "Calls per image": self.budgets[-1],
                 "Changed words": f"at most {self.edits}",
             },
-            settings={
-                "rule": rule_of(data) or "",
-                "budgets": self.budgets,
-                "max_edits": self.edits,
-                "seed": record.config.seed,
-                "n_images": len(data),
-                "fluent": CENTRAL if fluency is not None else None,
-                "no_fluency": scores.no_fluency,
-                "lengths": fluency.lengths if fluency is not None else None,
-                "confidence": 0.95,
-                "replicates": stats.replicates,
-            },
+            settings=self._settings(data, scores, record.config),
             metrics=metrics,
             declared=declared(self.budgets[-1]),
             comparisons=tested.comparisons,
@@ -400,6 +375,38 @@ class Attack(
             notes=tuple(fill_sentences(NOTES, rule=rule_of(data))),
             caveat="".join(fill_sentences(CAVEATS, no_fluency=scores.no_fluency)),
         )
+
+    def _attacked(
+        self, scores: AttackScores, columns: Mapping[str, ScoreColumn]
+    ) -> dict[str, AttackStatistics]:
+        """Column → how well its metric was attacked."""
+        material = scores.material
+        others = [f for f, column in columns.items() if f in scores.attacked and not column.control]
+        return {
+            columns[scored.family].name: attack_statistics(
+                scores.attacked[scored.family], material, self.limits, self.budgets,
+                best_of_n(scored.family, scores.attacked, others, material.pool, material.seed),
+            )
+            for scored in scores.scored
+            if scored.family in scores.attacked and scored.status == "ok"
+        }  # fmt: skip
+
+    def _settings(
+        self, data: CaptionDataset, scores: AttackScores, config: DictConfig
+    ) -> dict[str, Any]:
+        fluency = scores.material.fluency
+        return {
+            "rule": rule_of(data) or "",
+            "budgets": self.budgets,
+            "max_edits": self.edits,
+            "seed": config.seed,
+            "n_images": len(data),
+            "fluent": CENTRAL if fluency is not None else None,
+            "no_fluency": scores.no_fluency,
+            "lengths": fluency.lengths if fluency is not None else None,
+            "confidence": 0.95,
+            "replicates": config.stats.replicates,
+        }
 
     def _examples(self, data: CaptionDataset, scores: AttackScores) -> Extra:
         """The first successes against each metric."""

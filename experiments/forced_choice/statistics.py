@@ -226,11 +226,7 @@ def statistics(
         experiment="forced_choice",
         dataset=pairs.name,
         title=pairs.title,
-        facts={
-            **counted_facts("Pairs", items, np.ones(len(pairs), np.bool_)),
-            f"{pairs.unit.capitalize()}s": len(set(pairs.image)),
-            "Undecided by people": int((preferred == 0).sum()),
-        },
+        facts=_facts(pairs, items),
         settings={
             **of_stats(stats),
             "alpha": alpha,
@@ -270,6 +266,14 @@ def statistics(
             )
         ),
     )
+
+
+def _facts(pairs: ForcedChoice, items: Items) -> dict[str, int]:
+    return {
+        **counted_facts("Pairs", items, np.ones(len(pairs), np.bool_)),
+        f"{pairs.unit.capitalize()}s": len(set(pairs.image)),
+        "Undecided by people": int((pairs.votes[:, 0] == pairs.votes[:, 1]).sum()),
+    }
 
 
 def category_outcomes(

@@ -10,7 +10,7 @@ import numpy as np
 from omegaconf import DictConfig
 
 from metaeval.data.judgments.judged import Judgments
-from metaeval.experiments.fitted import FAMILY, column_of, predictions, signature
+from metaeval.experiments.fitted import column_of, fitted_row, predictions
 from metaeval.experiments.judgments.agreement import (
     EPSILON,
     Estimates,
@@ -165,27 +165,7 @@ def statistics(
             "dimensions": judged.dimensions,
         },
         declared=tuple(measure for dimension in made for measure in dimension.declared()),
-        metrics=tuple(
-            s.result(
-                c,
-                None
-                if s.scores is None
-                else Measured(values=values[column.name], facts=_facts_of(s.scores[:, c], sample)),
-            )
-            for s in scored
-            for c, column in enumerate(s.columns)
-        )
-        + tuple(
-            MetricResult(
-                column=column_of(name),
-                family=FAMILY,
-                signature=signature(name),
-                statistics=Measured(
-                    values=values[name], facts=_facts_of(made[0].fitted[name].scores, sample)
-                ),
-            )
-            for name in fitted.features
-        ),
+        metrics=tuple(_results([*scored, *made[0].fitted_rows()], values, sample)),
         comparisons={k: each for of in tested for k, each in of.comparisons.items()},
         controls={k: each for of in tested for k, each in of.controls.items()},
         resampled=tuple(row for of in tested for row in of.resampled),
@@ -201,6 +181,18 @@ def statistics(
         extras=tuple(_extras(judged, sample, made)),
         notes=tuple(_notes(judged, sample, made, rated, scored)),
     )
+
+
+def _results(
+    scored: Sequence[MetricScores], values: Mapping[str, Estimates], sample: Sample
+) -> Iterator[MetricResult]:
+    for s in scored:
+        for c, column in enumerate(s.columns):
+            numbers = None
+            if s.scores is not None:
+                facts = _facts_of(s.scores[:, c], sample)
+                numbers = Measured(values=values[column.name], facts=facts)
+            yield s.result(c, numbers)
 
 
 class Dimension:
@@ -268,6 +260,10 @@ class Dimension:
         return agreement_of(
             column, self.rows, self.sample, self.statistic, self.settings.confidence
         )
+
+    def fitted_rows(self) -> list[MetricScores]:
+        """The fitted controls as rows of the run."""
+        return [fitted_row(name, column.scores) for name, column in self.fitted.items()]
 
     def key(self, name: str) -> str:
         """The key of a measure of this dimension; without its name where it is the only one."""
