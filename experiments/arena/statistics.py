@@ -31,7 +31,7 @@ from metaeval.stats.agreement.systems import rank_clusters
 from metaeval.stats.preference.bradley_terry import BradleyTerry, bradley_terry
 from metaeval.stats.preference.difference import preference_curve
 from metaeval.stats.resampling.items import Floats
-from metaeval.stats.significance.comparison import compare
+from metaeval.stats.significance.comparison import TestedDifference, compare
 
 EQUAL = {
     "half": "A tie of the metric, or a battle without a winner, counts one half",
@@ -140,14 +140,14 @@ def statistics(
     tested = _tested(arena, {name: gaps[name] for name in names}, averaged)
     measured = measure(tested, columns, settings.confidence, settings.alpha)
     ranking, fit, unranked = _ranking(arena)
-    strengths = []
-    for name in names:
-        further, by_system = _further(arena, gaps[name], fit)
-        measured.values[name].update(further)
-        strengths += [
-            {"metric": name, "system": system, "strength": strength}
-            for system, strength in by_system.items()
-        ]
+    further = {name: _further(arena, gaps[name], fit) for name in names}
+    strengths = [
+        {"metric": name, "system": system, "strength": strength}
+        for name, (_, by_system) in further.items()
+        for system, strength in by_system.items()
+    ]
+    for name, (values, _) in further.items():
+        measured.values[name].update(values)
     people = _battle_agreement(battles) if settings.winner == PEOPLE else None
     return MeasuredResult(
         experiment="arena",
@@ -155,12 +155,7 @@ def statistics(
         title=battles.title,
         facts=_facts(arena),
         settings=vars(settings),
-        declared=(
-            *(each.measure for each in tested),
-            TIES,
-            *(OF_SYSTEMS if fit is not None else ()),
-            NOTICED,
-        ),
+        declared=_declared(tested, fit),
         metrics=tuple(scored.result(c, measured.of(column.name)) for scored, c, column in labelled),
         comparisons=measured.comparisons,
         controls=measured.controls,
@@ -183,6 +178,11 @@ def statistics(
             )
         ),
     )
+
+
+def _declared(tested: Sequence[Outcomes], fit: BradleyTerry | None) -> tuple[Measure, ...]:
+    of_systems = OF_SYSTEMS if fit is not None else ()
+    return (*(each.measure for each in tested), TIES, *of_systems, NOTICED)
 
 
 def _facts(arena: BattleArrays) -> dict[str, Any]:
@@ -414,15 +414,6 @@ def ranking_of(arena: BattleArrays) -> tuple[list[Extra], BradleyTerry]:
         "Probability that two equal systems tie": Estimate(value=plain.tie / (2 + plain.tie)),
         "ρ of the strengths with those at equal length": Estimate(value=rho),
     }
-    differences = [
-        {
-            "stronger": each.a,
-            "weaker": each.b,
-            "difference": Estimate(value=each.difference, low=each.low, high=each.high),
-            "p after Holm": each.p_adjusted,
-        }
-        for each in tested
-    ]
     extras = [
         Extra.of(SYSTEMS, "Systems by the winners", records),
         Extra.of(
@@ -431,9 +422,23 @@ def ranking_of(arena: BattleArrays) -> tuple[list[Extra], BradleyTerry]:
             ({"fact": name, "value": estimate} for name, estimate in facts.items()),
             folded=True,
         ),
-        Extra.of("system_differences", "Which systems differ", differences, folded=True),
+        _differences(tested),
     ]
     return extras, plain
+
+
+def _differences(tested: Sequence[TestedDifference]) -> Extra:
+    """The tests of all pairs of systems."""
+    records = [
+        {
+            "stronger": each.a,
+            "weaker": each.b,
+            "difference": Estimate(value=each.difference, low=each.low, high=each.high),
+            "p after Holm": each.p_adjusted,
+        }
+        for each in tested
+    ]
+    return Extra.of("system_differences", "Which systems differ", records, folded=True)
 
 
 def _strengths(fit: BradleyTerry) -> dict[str, Estimate]:

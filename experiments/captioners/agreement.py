@@ -188,6 +188,7 @@ def _upward(column: ScoreColumn, values: Floats) -> Floats:
 
 
 EDGES = (0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0)
+OF_LENGTHS = ("words", "ratio", "longer")
 FEWEST = 20  # captions of a system in a bin
 BY_LENGTH = (
     "Mean scores by the length of captions, as a share of the references' length "
@@ -231,6 +232,11 @@ class CaptionLengths(NamedTuple):
         ratio = words / np.where(mean > 0, mean, np.nan)
         place = np.where(np.isnan(ratio), -1, np.searchsorted(EDGES, ratio, side="right"))
         return cls(words, ratio, np.where(longest > 0, words > longest, np.nan), place)
+
+    def of_rows(self, rows: npt.NDArray[np.intp], comparable: bool) -> Row:
+        """The means of a system's captions; see `LengthAnalysis`."""
+        means = {name: mean_of_known(getattr(self, name)[rows]) for name in OF_LENGTHS}
+        return {**means, "comparable": comparable}
 
 
 class LengthAnalysis(NamedTuple):
@@ -309,15 +315,7 @@ def length_analysis(
             if column.name in headlines and orders[0] != orders[1]:
                 changed.append(column.name)
     return LengthAnalysis(
-        systems={
-            name: {
-                "words": mean_of_known(lengths.words[r]),
-                "ratio": ratios[name],
-                "longer": mean_of_known(lengths.longer[r]),
-                "comparable": name in comparable,
-            }
-            for name, r in rows.items()
-        },
+        systems={name: lengths.of_rows(r, name in comparable) for name, r in rows.items()},
         by_bin=Extra.of("length", BY_LENGTH, records, folded=True),
         changed=tuple(changed),
         caveat=_caveat(counts, ratios, comparable, changed),

@@ -267,8 +267,6 @@ class Captioners(
             for system in data.systems
         ]
         caveats = [c for c in (_copied(of_systems, data.dataset, COPIED), length.caveat) if c]
-        captioned = Extra.of("captions", "Captions by system", of_systems, folded=True)
-        human = [human_matrix(duels)] if duels else []
         return MeasuredResult(
             experiment=self.name,
             dataset=data.dataset.name,
@@ -289,7 +287,9 @@ class Captioners(
             declared=(MEAN_TAU_B,),
             systems=systems,
             extras=(
-                *(*matrices, *human, captioned, length.by_bin),
+                *(*matrices, *([human_matrix(duels)] if duels else ())),
+                Extra.of("captions", "Captions by system", of_systems, folded=True),
+                length.by_bin,
                 *_data_extras(ranked, systems, duels, scores, by_image["disagreement"].dropna()),
             ),
             notes=(*_notes(of_systems, data.dataset, ranked), *caveats[1:]),

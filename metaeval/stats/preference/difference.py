@@ -19,22 +19,20 @@ from metaeval.stats.resampling.items import Floats, as_scores, encode, random_fo
 _STREAM = 0x150
 
 
-def isotonic_fit(x: Floats, y: Floats, weights: Floats) -> tuple[Floats, Floats]:
+def isotonic_fit(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     """The non-decreasing function of least squares: distinct x, ascending, and its values there.
 
-    Ties in x share one value: the weighted mean of their y.
+    Ties in x share one value: the mean of their y.
 
-    >>> isotonic_fit(np.array([1.0, 2, 3]), np.array([0.0, 1, 0]), np.ones(3))[1].tolist()
+    >>> isotonic_fit(np.array([1.0, 2, 3]), np.array([0.0, 1, 0]))[1].tolist()
     [0.0, 0.5, 0.5]
     """
     from scipy.optimize import isotonic_regression
 
     values, place = encode(x)
-    total = np.bincount(place, weights, minlength=len(values))
-    used = total > 0
-    mean = np.bincount(place, weights * y, minlength=len(values))[used] / total[used]
-    fitted = isotonic_regression(mean, weights=total[used]).x
-    return np.asarray(values[used], dtype=np.float64), np.asarray(fitted, dtype=np.float64)
+    times = np.bincount(place).astype(np.float64)
+    fitted = isotonic_regression(np.bincount(place, y) / times, weights=times).x
+    return values, np.asarray(fitted, dtype=np.float64)
 
 
 def to_rating_scale(
@@ -80,9 +78,7 @@ def to_rating_scale(
     for k in range(folds):
         train, test = known & (fold != k), ~np.isnan(x) & (fold == k)
         if train.any() and test.any():
-            mapped[test] = np.interp(
-                x[test], *isotonic_fit(x[train], y[train], np.ones(train.sum()))
-            )
+            mapped[test] = np.interp(x[test], *isotonic_fit(x[train], y[train]))
     return mapped
 
 
@@ -232,7 +228,7 @@ def _isotonic(x: Floats, y: Floats, grid: Floats) -> Floats:
     if not len(x):
         return np.full(len(grid), np.nan)
     both, preferred = np.concatenate([x, -x]), np.concatenate([y, 1 - y])
-    return np.interp(grid, *isotonic_fit(both, preferred, np.ones(len(both))))
+    return np.interp(grid, *isotonic_fit(both, preferred))
 
 
 def _band(curves: Floats, confidence: float, n_units: int) -> tuple[Floats, Floats]:

@@ -61,6 +61,22 @@ class SystemDifference(NamedTuple):
     """The permutation test of two systems, and the p-value of their paired bootstrap test.
 
     The interval and `n`, the images that both have a score for, are those of the bootstrap.
+
+    Notes
+    -----
+    Bootstrap
+        The difference in each replicate of the images; p and interval as in `difference_of`.
+    Permutation
+        The two captions of each image change places with probability 1/2, and both scores are
+        computed anew (approximate randomisation): p = (1 + arrangements with a difference at least
+        as great in size) / (1 + arrangements).
+    Unit
+        The image.
+    Source
+        P. Koehn (2004), Statistical significance tests for machine translation evaluation, EMNLP;
+        E. W. Noreen (1989), Computer-Intensive Methods for Testing Hypotheses; for scores of sums,
+        S. Riezler and J. T. Maxwell (2005), On some pitfalls in automatic evaluation and
+        significance testing for MT, ACL workshop.
     """
 
     permutation: PairTest
@@ -146,23 +162,6 @@ def compare_systems(
     -------
     Per pair, one result per score (column of `of_sums`). No pair's results depend on the others.
 
-    Notes
-    -----
-    Bootstrap
-        The difference in each replicate of the images; p and interval as in
-        `paired_bootstrap.difference_of`: twice the smaller share of replicates on the wrong side.
-    Permutation
-        The two captions of each image change places with probability 1/2, and both scores are
-        computed anew (approximate randomisation): p = (1 + arrangements with a difference at least
-        as great in size) / (1 + arrangements).
-    Unit
-        The image.
-    Source
-        P. Koehn (2004), Statistical significance tests for machine translation evaluation, EMNLP;
-        E. W. Noreen (1989), Computer-Intensive Methods for Testing Hypotheses; for scores of sums,
-        S. Riezler and J. T. Maxwell (2005), On some pitfalls in automatic evaluation and
-        significance testing for MT, ACL workshop.
-
     Examples
     --------
     >>> from metaeval.stats.resampling.bootstrap import bootstrap_counts
@@ -202,20 +201,19 @@ def compare_systems(
     ]
     results = []
     for p, both in enumerate(exact):
-        observed = of_sums(both.sum(axis=1))
-        gaps = swapped[0][p] - swapped[1][p]
-        # a mean has its own images, scores that share their sums share their images
-        lacking = missing[p][:, : observed.shape[1]] if of_sums is mean_of_sums else missing[p]
-        if of_sums is not mean_of_sums:
-            lacking = lacking.max(axis=1, keepdims=True)
-        n_images = np.broadcast_to((~lacking).sum(axis=0), observed.shape[1:]).tolist()
+        observed, gaps = of_sums(both.sum(axis=1)), swapped[0][p] - swapped[1][p]
         results.append(
             [
                 _difference(
                     observed[:, c],
                     (drawn[0][p][:, c], drawn[1][p][:, c]),
                     gaps[:, c],
-                    n_images[c],
+                    # a mean has its own images, scores that share their sums share their images
+                    int(
+                        (~missing[p][:, [c] if of_sums is mean_of_sums else slice(None)])
+                        .all(axis=1)
+                        .sum()
+                    ),
                     confidence,
                 )
                 for c in range(observed.shape[1])
