@@ -253,13 +253,10 @@ class Captioners(
             record.out / files.DISAGREEMENT,
             lambda p: by_image.map(spreadsheet_cell).to_csv(p, index=False, lineterminator="\n"),
         )
-        length = length_analysis(
-            machines,
-            dict(zip(data.everyone.image_ids, data.everyone.references, strict=True)),
-            [family.scored for family in scores.systems],
-            names,
-            {score.scored.columns[score.place].name for score in heads},
-        )
+        references = dict(zip(data.everyone.image_ids, data.everyone.references, strict=True))
+        headlines = {score.scored.columns[score.place].name for score in heads}
+        scored = [family.scored for family in scores.systems]
+        length = length_analysis(machines, references, scored, names, headlines)
         systems = _rankings(ranked, heads, settings)
         of_systems = [
             _system(system, data.everyone, int((machines[SET] == system.name).sum()))

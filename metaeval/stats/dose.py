@@ -61,6 +61,27 @@ class DoseResponse(NamedTuple):
         p of Page's trend test (Page's L, normal approximation), that scores fall with the dose.
     half
         See `HalfEffect`.
+
+    Notes
+    -----
+    Standardised within an image
+        From each score the image's score at dose 0 is subtracted, and the difference is divided by
+        the standard deviation (n in the denominator) of all the image's versions, the floor among
+        them. Images weigh alike, whatever their difficulty, and curves of metrics have one unit. An
+        image all of whose versions score the same counts 0. Of several seeds the mean is taken,
+        image by image.
+    Trend
+        Page's L over the images, doses ranked within an image by midranks; the floor is left out.
+        Its alternative is a fall somewhere and a rise nowhere: a small p does not show that the
+        curve never rises; `steps_ci` does.
+        E. B. Page (1963), Ordered hypotheses for multiple treatments, JASA 58.
+    Half-effect dose
+        The smallest dose at which the mean change, linear between doses, is half that of the floor,
+        or without a floor half that of the largest dose. A replicate that does not get there lies
+        beyond the largest dose.
+    Resampling unit
+        The image: an interval covers what other images would have given with these seeds; `seed_sd`
+        what other seeds would have given with these images.
     """
 
     n: int
@@ -113,27 +134,6 @@ def dose_response(
         float64 [n_seeds, n_images]: the scores of a version that has nothing to do with the image.
     confidence
         Of the percentile intervals, in (0, 1).
-
-    Notes
-    -----
-    Standardised within an image
-        From each score the image's score at dose 0 is subtracted, and the difference is divided by
-        the standard deviation (n in the denominator) of all the image's versions, the floor among
-        them. Images weigh alike, whatever their difficulty, and curves of metrics have one unit. An
-        image all of whose versions score the same counts 0. Of several seeds the mean is taken,
-        image by image.
-    Trend
-        Page's L over the images, doses ranked within an image by midranks; the floor is left out.
-        Its alternative is a fall somewhere and a rise nowhere: a small p does not show that the
-        curve never rises; `steps_ci` does.
-        E. B. Page (1963), Ordered hypotheses for multiple treatments, JASA 58.
-    Half-effect dose
-        The smallest dose at which the mean change, linear between doses, is half that of the floor,
-        or without a floor half that of the largest dose. A replicate that does not get there lies
-        beyond the largest dose.
-    Resampling unit
-        The image: an interval covers what other images would have given with these seeds; `seed_sd`
-        what other seeds would have given with these images.
 
     Examples
     --------

@@ -222,6 +222,23 @@ class AltTest(NamedTuple):
         float64 [raters], one-sided; NaN for a rater with too few items.
     n_items
         int [raters].
+
+    Notes
+    -----
+    Definition
+        For rater j and item i, the metric wins (W_m = 1) where it is at least as close to the
+        remaining raters as j; the rater (W_j = 1) where j is at least as close. A one-sided t-test
+        of mean(W_j − W_m) < ε gives p_j. ω is the share of rejections.
+    Ties
+        Equal closeness counts for both.
+    Unit
+        The item.
+    Source
+        N. Calderon, R. Reichart, R. Dror (2025), The alternative annotator test for
+        LLM-as-a-judge, ACL, arXiv 2501.10970.
+    Raises
+        InputError where ratings are sorted within rows (no identity), where there are fewer than
+        two raters, or where no rater has enough items.
     """
 
     winning_rate: float
@@ -246,23 +263,6 @@ def alt_test(metric: npt.ArrayLike, ratings: npt.ArrayLike, *, epsilon: float = 
     epsilon
         How much worse than a rater the metric may be, as it costs less: .2 for experts, .15 for
         trained raters and .1 for crowd workers are the source's advice.
-
-    Notes
-    -----
-    Definition
-        For rater j and item i, the metric wins (W_m = 1) where it is at least as close to the
-        remaining raters as j; the rater (W_j = 1) where j is at least as close. A one-sided t-test
-        of mean(W_j − W_m) < ε gives p_j. ω is the share of rejections.
-    Ties
-        Equal closeness counts for both.
-    Unit
-        The item.
-    Source
-        N. Calderon, R. Reichart, R. Dror (2025), The alternative annotator test for
-        LLM-as-a-judge, ACL, arXiv 2501.10970.
-    Raises
-        InputError where ratings are sorted within rows (no identity), where there are fewer than
-        two raters, or where no rater has enough items.
 
     Examples
     --------

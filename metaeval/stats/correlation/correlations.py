@@ -46,6 +46,22 @@ class Spearman(NamedTuple):
         equal, or all levels equal.
     n
         Number of scored items.
+
+    Notes
+    -----
+    Definition
+        ρ = cov(r, q) / (σ_r σ_q) with r, q the midranks of scores and levels over all scored items.
+    Ties
+        Equal values share the mean of their ranks (midranks), on both sides.
+    Missing
+        An item without a score is left out; the other versions of its image stay.
+    Interval
+        `graded_statistics` resamples whole images, since the versions of one image share their
+        difficulty. The statistic itself has no random part and takes no seed.
+    Source
+        C. Spearman (1904), The proof and measurement of association between two things, American
+        Journal of Psychology 15; for ties, M. G. Kendall (1945), The treatment of ties in ranking
+        problems, Biometrika 33. Equal to `scipy.stats.spearmanr` to 1e-12 (tested).
     """
 
     rho: float
@@ -77,22 +93,6 @@ def spearman(scores: npt.ArrayLike, levels: npt.ArrayLike) -> Spearman:
     ------
     InputError
         For infinite scores, or shapes that do not fit.
-
-    Notes
-    -----
-    Definition
-        ρ = cov(r, q) / (σ_r σ_q) with r, q the midranks of scores and levels over all scored items.
-    Ties
-        Equal values share the mean of their ranks (midranks), on both sides.
-    Missing
-        An item without a score is left out; the other versions of its image stay.
-    Interval
-        `graded_statistics` resamples whole images, since the versions of one image share their
-        difficulty. The statistic itself has no random part and takes no seed.
-    Source
-        C. Spearman (1904), The proof and measurement of association between two things, American
-        Journal of Psychology 15; for ties, M. G. Kendall (1945), The treatment of ties in ranking
-        problems, Biometrika 33. Equal to `scipy.stats.spearmanr` to 1e-12 (tested).
 
     Examples
     --------

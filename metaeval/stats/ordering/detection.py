@@ -236,6 +236,17 @@ class Classification(NamedTuple):
         The probability that a positive caption scores higher than a negative one, ties count half.
     average_precision
         The mean precision over the positive captions, at thresholds of descending score.
+
+    Notes
+    -----
+    Ties
+        Captions of equal score pass a threshold together: the precision at a threshold counts all
+        of them (as scikit-learn's `average_precision_score`).
+    Unit
+        The image: a replicate repeats all captions of an image.
+    Source
+        T. Fawcett (2006), An introduction to ROC analysis, Pattern Recognition Letters 27; E. M.
+        Voorhees and D. K. Harman (2005), TREC, on average precision.
     """
 
     n_positive: int
@@ -263,17 +274,6 @@ def classification(
         int [n], the number of each caption's image.
     counts
         int [replicates, n_images] from `bootstrap_counts`.
-
-    Notes
-    -----
-    Ties
-        Captions of equal score pass a threshold together: the precision at a threshold counts all
-        of them (as scikit-learn's `average_precision_score`).
-    Unit
-        The image: a replicate repeats all captions of an image.
-    Source
-        T. Fawcett (2006), An introduction to ROC analysis, Pattern Recognition Letters 27; E. M.
-        Voorhees and D. K. Harman (2005), TREC, on average precision.
 
     Examples
     --------

@@ -105,6 +105,24 @@ class TieCalibration(NamedTuple):
         How many pairs were compared, and how many groups have a pair.
     total
         How many pairs there are; more than `n_pairs` where these were drawn (`group_pairs`).
+
+    Notes
+    -----
+    Definition
+        (pairs in the order of the judgements + pairs tied on both sides) / all pairs, where scores
+        are tied if |difference| ≤ ε. The candidates for ε are 0 and all differences that occur.
+    Ties
+        Judgements are tied if equal. Of several best ε the smallest is taken.
+    Missing
+        An item without score or judgement is left out; a group without a pair counts nowhere.
+    Time
+        O(p log p) for p pairs, O(p) memory; of more than `MOST_PAIRS` some are drawn.
+    Interval
+        By resampling groups at the ε found on all of them (`pair_outcomes`).
+    Source
+        D. Deutsch, G. Foster, M. Freitag (2023), Ties matter: meta-evaluating modern metrics with
+        pairwise accuracy and tie calibration, EMNLP, sections 5 and 6 (acc*_eq); averaged over
+        groups as in mt-metrics-eval.
     """
 
     accuracy: float
@@ -144,24 +162,6 @@ def tie_calibration(
         [n] which items are compared with each other: those of one image, say. The accuracy is the
         mean over the groups of each group's own accuracy. `None`: all items are one group, with
         n(n − 1)/2 pairs.
-
-    Notes
-    -----
-    Definition
-        (pairs in the order of the judgements + pairs tied on both sides) / all pairs, where scores
-        are tied if |difference| ≤ ε. The candidates for ε are 0 and all differences that occur.
-    Ties
-        Judgements are tied if equal. Of several best ε the smallest is taken.
-    Missing
-        An item without score or judgement is left out; a group without a pair counts nowhere.
-    Time
-        O(p log p) for p pairs, O(p) memory; of more than `MOST_PAIRS` some are drawn.
-    Interval
-        By resampling groups at the ε found on all of them (`pair_outcomes`).
-    Source
-        D. Deutsch, G. Foster, M. Freitag (2023), Ties matter: meta-evaluating modern metrics with
-        pairwise accuracy and tie calibration, EMNLP, sections 5 and 6 (acc*_eq); averaged over
-        groups as in mt-metrics-eval.
 
     Examples
     --------

@@ -102,6 +102,20 @@ class PreferenceCurve(NamedTuple):
     noticed
         The difference that people prefer in three of four cases, by the logistic curve; infinite
         where the curve does not rise. `n` pairs.
+
+    Notes
+    -----
+    Definition
+        Logistic: P = 1 / (1 + exp(−β Δ)) by maximum likelihood; without an intercept, as swapping a
+        and b must give 1 − P. Isotonic: least squares over the pairs and their mirror images.
+        The noticed difference is log(.75 / .25) / β.
+    Ties
+        Ties of people count as one half on each side; pairs with Δ = 0 do not change β.
+    Unit
+        The image.
+    Source
+        T. Kocmi, V. Zouhar, C. Federmann, M. Post (2024), Navigating the metrics maze, ACL, for the
+        question; logistic regression by Newton's method.
     """
 
     difference: Floats
@@ -136,20 +150,6 @@ def preference_curve(
         [pairs] labels of the resampling unit.
     counts
         [replicates, n_images] from `bootstrap_counts`, in the order of the sorted labels.
-
-    Notes
-    -----
-    Definition
-        Logistic: P = 1 / (1 + exp(−β Δ)) by maximum likelihood; without an intercept, as swapping a
-        and b must give 1 − P. Isotonic: least squares over the pairs and their mirror images.
-        The noticed difference is log(.75 / .25) / β.
-    Ties
-        Ties of people count as one half on each side; pairs with Δ = 0 do not change β.
-    Unit
-        The image.
-    Source
-        T. Kocmi, V. Zouhar, C. Federmann, M. Post (2024), Navigating the metrics maze, ACL, for the
-        question; logistic regression by Newton's method.
 
     Examples
     --------

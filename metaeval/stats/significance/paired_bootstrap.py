@@ -186,19 +186,7 @@ def compare_systems(
     sides = [np.concatenate([both[side] for both in exact], axis=1) for side in (0, 1)]
     width = exact[0].shape[2]
     drawn = [_of_all(of_sums, _weighted(counts, side), width) for side in sides]
-    # what moves from the second system to the first: the gaps of the images that stay in place
-    moved = np.concatenate(
-        [
-            _weighted(keep, sides[0] - sides[1])
-            for keep in random_swaps(
-                len(missing[0]), permutations, _CHUNK, np.random.default_rng([_STREAM, seed])
-            )
-        ]
-    )
-    swapped = [
-        _of_all(of_sums, side.sum(axis=0) + sign * moved, width)
-        for side, sign in ((sides[1], 1.0), (sides[0], -1.0))
-    ]
+    swapped = _swapped(sides, of_sums, width, permutations, seed)
     results = []
     for p, both in enumerate(exact):
         observed, gaps = of_sums(both.sum(axis=1)), swapped[0][p] - swapped[1][p]
@@ -220,6 +208,24 @@ def compare_systems(
             ]
         )
     return results
+
+
+def _swapped(
+    sides: Sequence[Floats], of_sums: OfSums, width: int, permutations: int, seed: int
+) -> list[list[Floats]]:
+    """The scores of the first and the second systems of all pairs in random arrangements."""
+    rng = np.random.default_rng([_STREAM, seed])
+    # what moves from the second system to the first: the gaps of the images that stay in place
+    moved = np.concatenate(
+        [
+            _weighted(keep, sides[0] - sides[1])
+            for keep in random_swaps(len(sides[0]), permutations, _CHUNK, rng)
+        ]
+    )
+    return [
+        _of_all(of_sums, side.sum(axis=0) + sign * moved, width)
+        for side, sign in ((sides[1], 1.0), (sides[0], -1.0))
+    ]
 
 
 def _difference(

@@ -183,28 +183,6 @@ class Williams(NamedTuple):
         p-value of "the two differ".
     error
         The standard error of the difference that t is the ratio to.
-    """
-
-    t: float
-    df: int
-    p_two_sided: float
-    error: float
-
-
-def williams(r1: float, r2: float, r12: float, n: int) -> Williams:
-    """Test of H0: ρ1 = ρ2, for two Pearson correlations that share one variable.
-
-    Parameters
-    ----------
-    r1, r2
-        Correlation of each metric with the judgements.
-    r12
-        Correlation of the two metrics with each other. The more they agree, the smaller a
-        difference can be distinguished from chance.
-    n
-        Number of items, all independent of each other. Items that share an image are not: then
-        the test is too sure of itself, and one that resamples images is to be preferred
-        (`paired_difference`).
 
     Notes
     -----
@@ -227,6 +205,28 @@ def williams(r1: float, r2: float, r12: float, n: int) -> Williams:
         Y. Graham and T. Baldwin (2014), EMNLP.
 
     Raises InputError for a correlation outside [-1, 1].
+    """
+
+    t: float
+    df: int
+    p_two_sided: float
+    error: float
+
+
+def williams(r1: float, r2: float, r12: float, n: int) -> Williams:
+    """Test of H0: ρ1 = ρ2, for two Pearson correlations that share one variable.
+
+    Parameters
+    ----------
+    r1, r2
+        Correlation of each metric with the judgements.
+    r12
+        Correlation of the two metrics with each other. The more they agree, the smaller a
+        difference can be distinguished from chance.
+    n
+        Number of items, all independent of each other. Items that share an image are not: then
+        the test is too sure of itself, and one that resamples images is to be preferred
+        (`paired_difference`).
 
     Examples
     --------
