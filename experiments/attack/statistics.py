@@ -204,7 +204,8 @@ def best_false(
 ) -> dict[int, Trial]:
     """Usable image → the best caption that is false beyond doubt, of the main search, which is the
     first one; without the images that have none."""
-    traces, chosen = next(iter(outcome.false.values())), {}
+    chosen: dict[int, Trial] = {}
+    traces = next(iter(outcome.false.values()))
     for i in usable(outcome, material):
         trials = traces[i].trials[: limits.calls]
         scored = [t for t in trials if t.admitted and not np.isnan(t.score)]
@@ -238,7 +239,8 @@ def _inflation(
     words of the best captions with the references known, and of the human captions."""
     if not outcome.known:
         return {}, {"words": None, "human_words": None}
-    gains, spread = {}, spread_of(outcome)
+    gains: dict[str, list[float]] = {}
+    spread = spread_of(outcome)
     for key, traces in (("inflation", outcome.known), ("inflation_unknown", outcome.unknown)):
         best = [trace.best(calls) for trace in traces]
         gains[key] = [
@@ -342,7 +344,7 @@ def best_of_n(
     others: Sequence[str],
     pool: Pool,
     seed: int,
-) -> dict[str, Curve]:
+) -> Mapping[str, Curve]:
     """What the metric `chooser` picks from n captions of the pool, by n: expectations over all
     draws. The share of choices without a false statement; the gain by the `others` (the mean over
     them) and by the chooser itself: the score of the choice minus the human caption's, in units of

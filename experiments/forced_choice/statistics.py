@@ -73,12 +73,12 @@ def score_choices(
                 drawn["draw"].append(draw)
         for name, of_draws in gaps.items():
             right = np.array([choice_outcomes(gap, people, pairs.ties) for gap in of_draws])
-            for kept, value in (
+            for by_column, value in (
                 (made.outcomes, (right / draws).sum(axis=0)),
                 (made.gaps, (np.array(of_draws) / draws).sum(axis=0)),
                 (made.by_draw, right),
             ):
-                kept.setdefault(name, []).append(value)
+                by_column.setdefault(name, []).append(value)
     write_score_columns(out, "candidate", parts, **drawn)
     return made
 
