@@ -152,9 +152,7 @@ class TrueAgainstFalse(
             results.append(
                 fitted_row(TEXT, predict_truth(data, captions, record.config.stats.seed))
             )
-        higher = {c.name: c.higher_is_better for s in results for c in s.columns}
-        scores = pair_scores(results, len(data))
-        _write_pair_scores(record.out, {name: (s, higher[name]) for name, s in scores.items()})
+        _write_pair_scores(record.out, data, results)
         return results
 
     def statistics(
@@ -227,23 +225,22 @@ def write_pairs(out: Path, pairs: CaptionPairs) -> None:
     files.write_arrow(out / files.PAIRS, pa.table(columns))
 
 
-def _write_pair_scores(out: Path, scores: Mapping[str, tuple[PairScores, bool]]) -> None:
+def _write_pair_scores(out: Path, data: CaptionPairs, results: Sequence[MetricScores]) -> None:
     """scores.parquet, a pair and metric a row: `true`, `false`, `paraphrase` as the metric gave
-    them (NaN = could not be scored); `scores` says of each column whether higher is better."""
-    signed = {
-        name: [None if x is None else (x if higher else -x) for x in given]
-        for name, (given, higher) in scores.items()
-    }
-    n = len(next(iter(signed.values()))[0]) if signed else 0  # type: ignore[arg-type]
+    them (NaN = could not be scored)."""
+    given = [
+        (column.name, values)
+        for scored in results
+        if scored.scores is not None
+        for column, values in zip(scored.columns, scored.scores.T, strict=True)
+    ]
+    n, roles = len(data), ("true", "false", "paraphrase")[: len(data.roles)]
+    of_roles = np.array([values for _, values in given]).reshape(len(given), len(roles), n)
     columns: dict[str, object] = {
-        "pair": pa.array([k for _ in signed for k in range(n)], pa.int64()),
-        "metric": pa.array([name for name in signed for _ in range(n)], pa.string()),
+        "pair": pa.array(np.tile(np.arange(n), len(given)), pa.int64()),
+        "metric": pa.array([name for name, _ in given for _ in range(n)], pa.string()),
+        **{role: pa.array(of_roles[:, k].ravel(), pa.float64()) for k, role in enumerate(roles)},
     }
-    for place, role in enumerate(("true", "false", "paraphrase")):
-        parts = [given[place] for given in signed.values()]
-        if all(part is not None for part in parts):
-            values = [x for part in parts for x in part.tolist()]  # type: ignore[union-attr]
-            columns[role] = pa.array(values, pa.float64())
     files.write_arrow(out / files.SCORES, pa.table(columns))
 
 

@@ -253,7 +253,7 @@ class WeightedCorrelations:
         self._order: WeightedOrder | None = None
         self._pairs: WeightedPairs | None = None
         if self._ranks and 1 < len(levels) <= FEW_LEVELS:
-            self._order = WeightedOrder.of_items(self._x, self._unit, level, n_units, len(levels))
+            self._order = WeightedOrder(self._x, self._unit, level, n_units, len(levels))
         elif self._ranks and len(levels) > 1:
             self._pairs = WeightedPairs(self._x, self._y, self._unit)
         self._moments = self._unit_moments()

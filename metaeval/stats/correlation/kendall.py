@@ -214,14 +214,11 @@ def kendall_matrix(scores: Sequence[npt.ArrayLike]) -> Floats:
     >>> kendall_matrix([[1, 2, 3], [1, 3, 2]]).round(4).tolist()
     [[1.0, 0.3333], [0.3333, 1.0]]
     """
-    columns = [np.asarray(column, dtype=np.float64).ravel() for column in scores]
-    matrix = np.full((len(columns), len(columns)), np.nan)
-    for i, column in enumerate(columns):
-        scored = column[~np.isnan(column)]
-        if len(scored) and (scored != scored[0]).any():
-            matrix[i, i] = 1.0
-    for i, j in combinations(range(len(columns)), 2):
-        matrix[i, j] = matrix[j, i] = kendall(columns[i], columns[j]).tau
+    import pandas as pd  # slow to import
+
+    table = pd.DataFrame({k: np.ravel(column) for k, column in enumerate(scores)}, dtype=np.float64)
+    matrix = table.corr(method="kendall").to_numpy(copy=True)
+    np.fill_diagonal(matrix, np.where(table.nunique() > 1, 1.0, np.nan))
     return matrix
 
 

@@ -53,7 +53,7 @@ def replicate_statistics(
             f"shape {counts.shape} is not [replicates, {len(values)}]", field="bootstrap counts"
         )
     distinct, groups = encode(grades)
-    order = WeightedOrder(values, groups, len(distinct))
+    order = WeightedOrder.of_table(values, groups, len(distinct))
     flags, pairs = monotone_flags(values, grades), pair_counts(values, grades)
     dtype: npt.DTypeLike = sum_type(counts, groups)
     size = replicates_at_a_time(values.size)
@@ -90,7 +90,7 @@ def rank_order_replicates(scores: npt.ArrayLike, levels: npt.ArrayLike, counts: 
     """
     values, grades = as_table(scores, levels)
     distinct, groups = encode(grades)
-    order, buffers = WeightedOrder(values, groups, len(distinct)), Buffers()
+    order, buffers = WeightedOrder.of_table(values, groups, len(distinct)), Buffers()
     size, dtype = replicates_at_a_time(values.size), sum_type(counts, groups)
     rhos = np.empty(len(counts))
     for start in range(0, len(counts), size):

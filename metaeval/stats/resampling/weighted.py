@@ -122,32 +122,18 @@ def rank_correlations(sums: Sums) -> RankCorrelations:
 
 
 class WeightedOrder:
-    """The items of a table in order of score, ready to be weighted.
+    """Items in order of score, ready to be weighted.
 
     Parameters
     ----------
-    scores
-        float64 [n_images, n_sets], NaN = not scored: such an item is in no sum.
-    groups
-        int [n_sets]: the place of each set's level among the distinct levels, 0 … n_levels − 1.
-    n_levels
-        Number of levels, with those of which nothing is scored.
+    scores, image, group
+        [n] of each item: the score without NaN, the number of its image, and the place of its level
+        among the distinct levels, 0 … n_levels − 1.
+    n_images, n_levels
+        Numbers of images and levels, with those of which nothing is scored.
     """
 
-    def __init__(self, scores: Floats, groups: Ints, n_levels: int) -> None:
-        image, column = np.nonzero(~np.isnan(scores))
-        self._arrange(scores[image, column], image, groups[column], len(scores), n_levels)
-
-    @classmethod
-    def of_items(
-        cls, scores: Floats, image: Ints, group: Ints, n_images: int, n_levels: int
-    ) -> WeightedOrder:
-        """The order of n items that are in no table: scores, image and level's place, [n] each."""
-        order = cls.__new__(cls)
-        order._arrange(scores, image, group, n_images, n_levels)
-        return order
-
-    def _arrange(
+    def __init__(
         self, scores: Floats, image: Ints, group: Ints, n_images: int, n_levels: int
     ) -> None:
         values, code = encode(scores)
@@ -170,6 +156,13 @@ class WeightedOrder:
         scores_alone = [code[alone & (group == g)] for g in range(n_levels)]
         self.alone_below = [[rows[s] for rows in self.rows] for s in scores_alone]
         self.alone_per_image = np.bincount(image[alone], minlength=n_images)
+
+    @classmethod
+    def of_table(cls, scores: Floats, groups: Ints, n_levels: int) -> WeightedOrder:
+        """The order of the items of a table [n_images, n_sets], NaN left out, of sets at the levels
+        `groups` [n_sets]."""
+        image, column = np.nonzero(~np.isnan(scores))
+        return cls(scores[image, column], image, groups[column], len(scores), n_levels)
 
     def prefixes(self, weights: Array, buffers: Buffers) -> tuple[Floats, Floats]:
         """`prefixes` and `sizes` of the sums alone: all that the rank-order ρ needs."""
