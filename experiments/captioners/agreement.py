@@ -188,7 +188,6 @@ def _upward(column: ScoreColumn, values: Floats) -> Floats:
 
 
 EDGES = (0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0)
-OF_LENGTHS = ("words", "ratio", "longer")
 FEWEST = 20  # captions of a system in a bin
 BY_LENGTH = (
     "Mean scores by the length of captions, as a share of the references' length "
@@ -202,41 +201,29 @@ CAVEATS = (
 )
 
 
-class CaptionLengths(NamedTuple):
-    """The length of each caption.
+def caption_lengths(
+    machines: pd.DataFrame, references: Mapping[object, Sequence[str]]
+) -> pd.DataFrame:
+    """The length of each caption of `machines`.
 
-    Attributes
-    ----------
-    words, ratio
-        Its words, and their ratio to the mean words of the image's references; NaN without any.
-    longer
-        Whether it is longer than every reference.
-    place
-        The bin of the ratio; -1 without a ratio.
+    `words`, and their `ratio` to the mean words of the image's references, NaN without any; whether
+    it is `longer` than every reference; the bin (`place`) of the ratio, -1 without one.
     """
-
-    words: Floats
-    ratio: Floats
-    longer: Floats
-    place: npt.NDArray[np.intp]
-
-    @classmethod
-    def of(
-        cls, machines: pd.DataFrame, references: Mapping[object, Sequence[str]]
-    ) -> CaptionLengths:
-        """The lengths of the captions of `machines`."""
-        lengths = {image: [len(r.split()) for r in of] or [0] for image, of in references.items()}
-        words = np.array([len(caption.split()) for caption in machines[CAPTION]], dtype=np.float64)
-        mean = np.array([float(np.mean(lengths[image])) for image in machines[IMAGE_ID]])
-        longest = np.array([float(max(lengths[image])) for image in machines[IMAGE_ID]])
-        ratio = words / np.where(mean > 0, mean, np.nan)
-        place = np.where(np.isnan(ratio), -1, np.searchsorted(EDGES, ratio, side="right"))
-        return cls(words, ratio, np.where(longest > 0, words > longest, np.nan), place)
-
-    def of_rows(self, rows: npt.NDArray[np.intp], comparable: bool) -> Row:
-        """The means of a system's captions; see `LengthAnalysis`."""
-        means = {name: mean_of_known(getattr(self, name)[rows]) for name in OF_LENGTHS}
-        return {**means, "comparable": comparable}
+    lengths = {image: [len(r.split()) for r in of] or [0] for image, of in references.items()}
+    words = np.array([len(caption.split()) for caption in machines[CAPTION]], dtype=np.float64)
+    mean, longest = (
+        np.array([float(value(lengths[image])) for image in machines[IMAGE_ID]])
+        for value in (np.mean, max)
+    )
+    ratio = words / np.where(mean > 0, mean, np.nan)
+    return pd.DataFrame(
+        {
+            "words": words,
+            "ratio": ratio,
+            "longer": np.where(longest > 0, words > longest, np.nan),
+            "place": np.where(np.isnan(ratio), -1, np.searchsorted(EDGES, ratio, side="right")),
+        }
+    )
 
 
 class LengthAnalysis(NamedTuple):
@@ -285,13 +272,18 @@ def length_analysis(
     headlines
         The columns whose order of systems `changed` looks at.
     """
-    lengths = CaptionLengths.of(machines, references)
+    lengths = caption_lengths(machines, references)
+    place = lengths["place"].to_numpy()
     rows = {name: np.flatnonzero(machines[SET].to_numpy() == name) for name in systems}
     counts = {
-        name: np.bincount(lengths.place[r][lengths.place[r] >= 0], minlength=len(EDGES) + 1)
+        name: np.bincount(place[r][place[r] >= 0], minlength=len(EDGES) + 1)
         for name, r in rows.items()
     }
-    ratios = {name: mean_of_known(lengths.ratio[r]) for name, r in rows.items()}
+    means = {
+        name: {of: mean_of_known(lengths[of].to_numpy()[r]) for of in ("words", "ratio", "longer")}
+        for name, r in rows.items()
+    }
+    ratios = {name: of["ratio"] for name, of in means.items()}
     comparable, shared = comparable_systems(counts, ratios)
     used = [k for k in range(len(EDGES) + 1) if any(counts[name][k] for name in systems)]
     records: list[Row] = [
@@ -315,7 +307,7 @@ def length_analysis(
             if column.name in headlines and orders[0] != orders[1]:
                 changed.append(column.name)
     return LengthAnalysis(
-        systems={name: lengths.of_rows(r, name in comparable) for name, r in rows.items()},
+        systems={name: {**of, "comparable": name in comparable} for name, of in means.items()},
         by_bin=Extra.of("length", BY_LENGTH, records, folded=True),
         changed=tuple(changed),
         caveat=_caveat(counts, ratios, comparable, changed),
@@ -324,20 +316,18 @@ def length_analysis(
 
 def _by_bin(
     scores: Floats,
-    lengths: CaptionLengths,
+    lengths: pd.DataFrame,
     rows: Mapping[str, npt.NDArray[np.intp]],
     shared: Mapping[str, Sequence[int]],
 ) -> dict[str, tuple[Row, list[float]]]:
     """System → its numbers over the `shared` bins and the trend, and the mean score of each bin."""
-    made = {}
+    made, place, ratio = {}, lengths["place"].to_numpy(), lengths["ratio"].to_numpy()
     for name, r in rows.items():
-        in_bins = [
-            mean_of_known(scores[r][lengths.place[r] == k], FEWEST) for k in range(len(EDGES) + 1)
-        ]
+        in_bins = [mean_of_known(scores[r][place[r] == k], FEWEST) for k in range(len(EDGES) + 1)]
         fixed = [in_bins[k] for k in shared[name]]
         row: Row = {
             "length_controlled": float(np.mean(fixed)) if fixed else float("nan"),
-            "trend": _spearman(lengths.ratio[r], scores[r]),
+            "trend": _spearman(ratio[r], scores[r]),
         }
         made[name] = row, in_bins
     return made
