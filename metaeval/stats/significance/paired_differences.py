@@ -181,8 +181,8 @@ class Williams(NamedTuple):
         Degrees of freedom, n − 3.
     p_two_sided
         p-value of "the two differ".
-    error
-        The standard error of the difference that t is the ratio to.
+    difference, error
+        r1 − r2, and its standard error, which t is the ratio to.
 
     Notes
     -----
@@ -210,6 +210,7 @@ class Williams(NamedTuple):
     t: float
     df: int
     p_two_sided: float
+    difference: float
     error: float
 
 
@@ -243,7 +244,7 @@ def williams(r1: float, r2: float, r12: float, n: int) -> Williams:
             raise InputError(f"{r} is not in [-1, 1]", field=name)
     df = n - 3
     if n < 4 or np.isnan([r1, r2, r12]).any():
-        return Williams(math.nan, df, math.nan, math.nan)
+        return Williams(math.nan, df, math.nan, math.nan, math.nan)
     # 1 + r12 is taken out of both roots, and is not divided by where it is 0
     half, mean, shared = (r1 - r2) / 2, (r1 + r2) / 2, 1 + r12
     ratio = mean**2 / shared if shared > _SAME else 0.0
@@ -251,9 +252,9 @@ def williams(r1: float, r2: float, r12: float, n: int) -> Williams:
     spread = 2 * determinant * (n - 1) / (n - 3) + ratio * (1 - r12) ** 3
     error = sqrt(spread / (n - 1)) if spread > _SAME else 0.0
     if abs(r1 - r2) < _SAME:
-        return Williams(0.0, df, 1.0, error)
+        return Williams(0.0, df, 1.0, r1 - r2, error)
     t = 2 * half / error if error else copysign(inf, half)
-    return Williams(t, df, float(2 * stdtr(df, -abs(t))), error)
+    return Williams(t, df, float(2 * stdtr(df, -abs(t))), r1 - r2, error)
 
 
 def williams_test(a: npt.ArrayLike, b: npt.ArrayLike, human: npt.ArrayLike) -> Williams:
@@ -284,14 +285,9 @@ def williams_interval(
     >>> [round(value, 3) for value in made]
     [-0.097, 0.811, 0.099]
     """
-    test, nan = williams_test(a, b, human), float("nan")
-    if math.isnan(test.t):
-        return StudentTest(nan, nan, nan)
-    x, y, z = as_scores(a), as_scores(b), as_scores(human)
-    complete = ~(np.isnan(x) | np.isnan(y) | np.isnan(z))
-    gap = pearson(x[complete], z[complete]).r - pearson(y[complete], z[complete]).r
+    test = williams_test(a, b, human)
     half = -float(stdtrit(test.df, (1 - confidence) / 2)) * test.error
-    return StudentTest(gap - half, gap + half, test.p_two_sided)
+    return StudentTest(test.difference - half, test.difference + half, test.p_two_sided)
 
 
 def fisher_interval(r: float, n: int, confidence: float = 0.95) -> tuple[float, float]:
