@@ -38,7 +38,7 @@ from metaeval.stats.ordering.tie_calibration import (
     tie_calibration,
 )
 from metaeval.stats.preference.difference import PreferenceCurve, preference_curve, to_rating_scale
-from metaeval.stats.resampling.bootstrap import Counts, resampled_means, resampled_sums
+from metaeval.stats.resampling.bootstrap import Counts, resampled_sums
 from metaeval.stats.resampling.items import Floats, scaled, without_rounding
 from metaeval.stats.sample_size import label_efficiency
 
@@ -340,8 +340,10 @@ def _calibrated(
     pairs = pairs_within(scores, given.mean, given.image)
     # `pairs_within` numbers the images from 0 in ascending order, as `given.image` does
     right, total = pair_outcomes(pairs, made.epsilon, given.n_images)
+    shares = right / np.maximum(total, 1)
+    sums, n = resampled_sums(np.stack([shares, 1.0 * (total > 0)], axis=1), counts).T
     with np.errstate(invalid="ignore"):
-        replicates = resampled_means(right / total, counts)
+        replicates = sums / n
     return ResampledValue(made.accuracy, replicates, made.n_groups, made.n_pairs), made
 
 
