@@ -211,10 +211,8 @@ def caption_lengths(
     """
     lengths = {image: [len(r.split()) for r in of] or [0] for image, of in references.items()}
     words = np.array([len(caption.split()) for caption in machines[CAPTION]], dtype=np.float64)
-    mean, longest = (
-        np.array([float(value(lengths[image])) for image in machines[IMAGE_ID]])
-        for value in (np.mean, max)
-    )
+    mean = np.array([float(np.mean(lengths[image])) for image in machines[IMAGE_ID]])
+    longest = np.array([float(max(lengths[image])) for image in machines[IMAGE_ID]])
     ratio = words / np.where(mean > 0, mean, np.nan)
     return pd.DataFrame(
         {
