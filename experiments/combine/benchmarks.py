@@ -12,7 +12,7 @@ import pandas as pd
 
 from metaeval.errors import ConfigError, InputError
 from metaeval.experiments.measure import Units
-from metaeval.metrics.combined.weighted import image_name
+from metaeval.metrics.combined.weighted import Combination, image_name
 from metaeval.results.files import read_info, read_result
 from metaeval.results.measured import MeasuredResult
 from metaeval.runs import files
@@ -59,6 +59,20 @@ class Benchmark(NamedTuple):
     def seen(self) -> set[str]:
         """The names of the images that have a choice."""
         return {self.images[k] for k in np.unique(self.image)}
+
+    def weighted(self, combination: Combination) -> Floats:
+        """[choices] By how much a combination prefers the better caption. Raises ConfigError where
+        the run lacks a part."""
+        total = np.zeros(len(self.image))
+        for part in combination.parts:
+            family, _, column = part.of.partition("/")
+            names = [m.name for m in self.result.metrics if m.family == family and m.ok]
+            heads = [m.name for m in self.result.metrics if m.name in names and m.column.headline]
+            name = column or next(iter(heads), "")
+            if name not in names:
+                raise ConfigError(f"task.given: {self.name} has no scores of '{part.of}'")
+            total += part.weight / part.scale * self.columns[name]
+        return total
 
     def of(self, choices: npt.NDArray[Any]) -> Benchmark:
         """Some of the choices, by mask or number."""

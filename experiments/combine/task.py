@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,6 +22,7 @@ from metaeval.metrics.combined import weighted
 from metaeval.progress import progress_bar
 from metaeval.readers.files import user_path
 from metaeval.results.base import Estimate, MetricResult
+from metaeval.results.comparison import Comparisons
 from metaeval.results.measured import Extra, MeasuredResult
 from metaeval.results.run import Measure
 from metaeval.runs import files
@@ -71,6 +73,8 @@ class Combine(
         The columns to combine; all ranked ones that every run has where `None`.
     method
         The method whose weights, fitted to all runs, are written to `combined.json`.
+    given
+        Files in the form of `combined.json`: weights that are judged as they are.
     folds
         Of images; a combination is judged on those that it was not fitted to.
     labels
@@ -84,6 +88,7 @@ class Combine(
         runs: Sequence[str] = (),
         parts: Sequence[str] | None = None,
         method: str = "ridge",
+        given: Sequence[str] = (),
         folds: int = 5,
         labels: Sequence[int] = (),
         draws: int = 20,
@@ -93,6 +98,7 @@ class Combine(
             raise ConfigError(f"task.method: unknown method '{method}'; choose from {known}")
         self.runs, self.parts, self.method = tuple(runs), parts, method
         self.folds, self.labels, self.draws = folds, tuple(labels), draws
+        self.given = [weighted.read_combination(file) for file in given]
 
     def check(self, config: DictConfig) -> None:
         if config.metrics != "all":
@@ -130,8 +136,10 @@ class Combine(
                 predicted[LEFT_OUT] = predictions(others, of, parts)
             items = Items(of.image)
             right = MeanOutcome(items, items.resamples(stats))
+            same = {name: of.columns[name] for name in parts.controls}
+            same |= {each.title: of.weighted(each) for each in self.given}
             for how, columns in predicted.items():
-                columns |= {name: of.columns[name] for name in parts.controls}
+                columns |= same
                 made = Measure(
                     f"{of.name}_{_key(how)}", of.name, unit="share", group=f"Fitted on {how}"
                 )
@@ -144,8 +152,9 @@ class Combine(
                         family=made.key,
                     )
                 )
-        order = [m for how in (WITHIN, LEFT_OUT) for m in declared if m.key.endswith(_key(how))]
-        columns = [ScoreColumn(title) for title in TITLES.values()]
+        order = [m for how in (LEFT_OUT, WITHIN) for m in declared if m.key.endswith(_key(how))]
+        titles = [*TITLES.values(), *(each.title for each in self.given)]
+        columns = [ScoreColumn(title) for title in titles]
         columns += [ScoreColumn(name, control=True) for name in (*parts.controls, CONTROLS)]
         measured = measure(outcomes, columns, stats.confidence)
         return MeasuredResult(
@@ -163,15 +172,27 @@ class Combine(
             controls=measured.controls,
             resampled=tuple(measured.resampled),
             extras=(
+                *self._gains(measured.comparisons, order, titles),
                 Extra.of("weights", f"Weights: {TITLES[self.method]}, all benchmarks", weights),
                 Extra.of("parts", "Each part", _each(benchmarks, parts)),
-                Extra.of("curve", "By labels", self._curve(benchmarks, parts, seed), kind="curves"),
+                Extra.of(
+                    "curve",
+                    "Accuracy by the number of choices fitted to",
+                    self._curve(benchmarks, parts, seed),
+                    kind="curves",
+                ),
             ),
             notes=NOTES,
         )
 
     def printout(self, summary: MeasuredResult, out: Path, file: Path) -> str:
-        return "\n".join([printout(summary, file), *verdicts(summary), f"{out / FILE}"])
+        of = f"of {summary.facts['Benchmarks']}"
+        lines = [
+            f"{row['combination']}: above the best part on {row['above']} {of}, below on "
+            f"{row['below']}"
+            for row in summary.extra("gains").records
+        ]
+        return "\n".join([printout(summary, file), *lines, f"weights: {out / FILE}"])
 
     def _within(self, of: Benchmark, parts: Parts, seed: int) -> dict[str, Floats]:
         """Each fold of images by what was fitted to the others."""
@@ -214,32 +235,49 @@ class Combine(
     def _curve(
         self, benchmarks: Sequence[Benchmark], parts: Parts, seed: int
     ) -> Iterator[dict[str, Any]]:
-        """The accuracy on all other images after a fit to so many choices."""
+        """How much more often than the best part the combination is right on all other images,
+        after a fit of both to so many choices."""
         rng = np.random.default_rng(seed)
-        for of in benchmarks:
-            for n in self.labels:
-                right: dict[str, list[float]] = {}
-                for _ in range(self.draws):
-                    place = rng.permutation(of.n_images)[of.image]
-                    given = np.argsort(place, kind="stable")[:n]
-                    held = place > place[given].max(initial=-1)
-                    if held.sum() < n:
-                        break
-                    for method in (BEST, "equal", self.method):
-                        made = fitted(method, [(of.of(given), np.ones(of.n_images))], parts.metrics)
-                        predicted = made.of(of.of(held).table(parts.metrics))
-                        right.setdefault(method, []).append(
-                            float(np.nanmean(accuracies(predicted)))
-                        )
-                for method, values in right.items():
-                    low, high = np.quantile(values, [0.025, 0.975])
-                    yield {
-                        "line": f"{of.name}: {TITLES[method]}",
-                        "choices": n,
-                        "accuracy": float(np.mean(values)),
-                        "accuracy_low": float(low),
-                        "accuracy_high": float(high),
-                    }
+        for of, n in product(benchmarks, self.labels):
+            gains = []
+            for _ in range(self.draws):
+                place = rng.permutation(of.n_images)[of.image]
+                chosen = np.argsort(place, kind="stable")[:n]
+                held = of.of(place > place[chosen].max(initial=-1)).table(parts.metrics)
+                if len(held) < n:
+                    break
+                given = [(of.of(chosen), np.ones(of.n_images))]
+                right = [
+                    np.nanmean(accuracies(fitted(method, given, parts.metrics).of(held)))
+                    for method in (self.method, BEST)
+                ]
+                gains.append(right[0] - right[1])
+            else:
+                low, high = map(float, np.quantile(gains, [0.025, 0.975]))
+                gain = float(np.mean(gains))
+                yield {"line": of.name, "x": n, "y": gain, "low": low, "high": high}
+
+    def _gains(
+        self,
+        comparisons: Mapping[str, Comparisons],
+        measures: Sequence[Measure],
+        titles: Sequence[str],
+    ) -> Iterator[Extra]:
+        """By how much each combination is more often right than the best part, and on how many
+        benchmarks a test says so."""
+        for group in dict.fromkeys(each.group for each in measures):
+            rows = []
+            for title in titles[1:]:
+                row: dict[str, Any] = {"combination": title, "above": 0, "below": 0}
+                for each in measures:
+                    pair = comparisons[each.key].between(title, titles[0])
+                    if each.group == group and pair is not None:
+                        row[each.title] = pair.difference
+                        if pair.is_significant(comparisons[each.key].alpha):
+                            row["above" if (pair.difference.value or 0) > 0 else "below"] += 1
+                rows.append(row)
+            name = "gains" if group == measures[0].group else "gains_within"
+            yield Extra.of(name, f"Against the best part: {group.lower()}", rows)
 
     def _write(
         self, path: Path, benchmarks: Sequence[Benchmark], weights: Sequence[Mapping[str, Any]]
@@ -319,19 +357,3 @@ def _each(benchmarks: Sequence[Benchmark], parts: Parts) -> Iterator[dict[str, A
             "part": name,
             **{of.name: float(np.nanmean(accuracies(of.columns[name]))) for of in benchmarks},
         }
-
-
-def verdicts(result: MeasuredResult) -> Iterator[str]:
-    """On how many benchmarks left out a combination is above, or below, its best part."""
-    keys = [m.key for m in result.declared if m.key.endswith(_key(LEFT_OUT))]
-    for method, title in TITLES.items():
-        signs = []
-        for key in keys:
-            pair = result.comparison(key, title, TITLES[BEST])
-            if pair is not None and pair.is_significant(result.comparisons[key].alpha):
-                signs.append(np.sign(pair.difference.value or 0.0))
-        if method != BEST and keys:
-            yield (
-                f"{title}: above its best part on {signs.count(1)} of {len(keys)} benchmarks left "
-                f"out, below on {signs.count(-1)}"
-            )

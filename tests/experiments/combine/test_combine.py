@@ -16,7 +16,7 @@ import metaeval
 from metaeval.errors import MetaevalError
 from metaeval.experiments.combine.benchmarks import Benchmark
 from metaeval.experiments.combine.fits import BEST, METHODS
-from metaeval.experiments.combine.task import Combine, Parts, fitted, verdicts
+from metaeval.experiments.combine.task import Combine, Parts, fitted
 from metaeval.metrics.combined.weighted import image_digests
 from metaeval.results.measured import MeasuredResult
 from metaeval.stats.resampling.items import Floats
@@ -92,7 +92,7 @@ def test_where_choices_follow_length_the_controls_are_as_good() -> None:
     against = result.controls["x_within"]
     assert result.metric("Controls together").numbers.value("x_within") == 1.0
     assert not any(
-        p.is_significant(against.alpha) and p.difference.value > 0 for p in against.pairs
+        p.is_significant(against.alpha) and p.difference.value > 0 for p in against.comparisons
     )
 
 
@@ -121,8 +121,8 @@ def test_a_part_that_reverses_on_another_benchmark_is_said() -> None:
     ridge = next(p for p in against.comparisons if p.a == "Ridge")
     assert ridge.is_significant(against.alpha)
     assert ridge.difference.value < 0, "worse than chance where the other benchmarks chose it"
-    line = next(line for line in verdicts(result) if line.startswith("Equal"))
-    assert line == "Equal weights: above its best part on 2 of 3 benchmarks left out, below on 0"
+    equal = result.extra("gains").records[0]
+    assert (equal["above"], equal["below"]) == (2, 0)  # the best part of the others reverses on y
 
 
 PARTS = [
@@ -172,3 +172,35 @@ def test_a_broken_file_is_refused(tmp_path: Path, content: Any, problem: str) ->
 def test_images_that_the_weights_have_seen_have_no_score(tmp_path: Path) -> None:
     made = score(written(tmp_path, images=image_digests([1])))
     assert "about 1 of these images" in str(made.skipped["combined"])
+
+
+@pytest.mark.slow
+def test_ratings_of_a_hundred_captions_become_a_metric(tmp_path: Path) -> None:
+    """A caption is rated by how many of its words are true; the fitted file then scores others."""
+    words = ["dog", "cat", "man", "bus", "car", "boat", "house", "tree", "street", "park"]
+    rng = np.random.default_rng(0)
+    lines = []
+    for image in range(60):
+        true = " ".join(rng.choice(words, 6, replace=False))
+        for _ in range(2):
+            n = int(rng.integers(0, 6))
+            caption = " ".join([*true.split()[:n], *rng.choice(["sky", "sun", "fox"], 6 - n)])
+            lines.append(
+                {"image_id": image, "caption": caption, "references": [true], "rating": n / 6}
+            )
+    file = tmp_path / "ratings.jsonl"
+    file.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    metaeval.run(
+        "judgments",
+        dataset="table",
+        dataset__file=str(file),
+        metrics=["rouge_l", "bleu", "length"],
+        report="none",
+        stats__replicates=100,
+        out=tmp_path / "rated",
+    )
+    made = metaeval.run(
+        "combine", task__runs=[str(tmp_path / "rated")], task__labels=[50], out=tmp_path / "fitted"
+    )
+    assert {"Ridge", "Best part", "Length"} <= {m.name for m in made.result.metrics}
+    assert score(str(tmp_path / "fitted" / "combined.json")).table["Combined (ridge)"].notna().all()
