@@ -317,7 +317,7 @@ def build(name: str, config: DictConfig, within: tuple[str, ...] = ()) -> Metric
         raise ConfigError(f"metric.{name}.of: {name} would be made of itself")
     config = copy.deepcopy(config)  # a part need not be among the run's metrics
     parts = []
-    for each in node.of:
+    for each in parts_of(node):
         part = str(each).partition("/")[0]
         if part not in config.metric and part not in metric_names():
             meant = did_you_mean(part, metric_names())
@@ -328,6 +328,15 @@ def build(name: str, config: DictConfig, within: tuple[str, ...] = ()) -> Metric
     _cite(made, [*citation, *(key for part in parts for key in part.citation)])
     object.__setattr__(made, "from_environment", from_environment(node))
     return made
+
+
+def parts_of(node: DictConfig) -> Sequence[str]:
+    """The metrics that a metric is made of: those that its option or its file names."""
+    from metaeval.metrics.combined.weighted import read_combination
+
+    if node.of is not None:
+        return tuple(map(str, node.of))
+    return [part.of for part in read_combination(str(node.file)).parts]
 
 
 def own_metrics(metrics: Mapping[str, Metric], config: DictConfig) -> tuple[str, ...]:

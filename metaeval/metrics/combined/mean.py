@@ -67,6 +67,7 @@ class Mean(Metric):
         if len(of) < 2:
             raise ConfigError(f"metric.{name}.of must name at least two metrics: [vifidel,cider]")
         self.of, self.scale, self.title = tuple(map(str, of)), scale, title
+        self.weights, self.over = [1.0] * len(self.of), len(self.of)
         self.parts = tuple(parts)
         if len(self.parts) != len(self.of):
             raise ConfigError(f"metric.{name}: its {len(self.of)} metrics were not given")
@@ -163,6 +164,8 @@ class MeanScorer(Scorer):
             for k, (scorer, place) in enumerate(zip(scorers, self._place, strict=True))
         }
         settings["scale"] = metric.scale
+        if set(metric.weights) != {1.0}:
+            settings["weights"] = hashlib.sha256(repr(metric.weights).encode()).hexdigest()[:12]
         if self._pool is not None:
             settings["pool"] = self._pool.digest(dataset)
         super().__init__([metric.column_of(columns)], settings | {"v": 1})
@@ -190,8 +193,8 @@ class MeanScorer(Scorer):
             scores[:, k] = _scaled(scores[:, k], pool, self.metric.scale)
         total = np.zeros(len(captions))
         for k in range(scores.shape[1]):  # one after the other: the same whatever else is there
-            total += scores[:, k]
-        return (total / scores.shape[1])[:, None]
+            total += self.metric.weights[k] * scores[:, k]
+        return (total / self.metric.over)[:, None]
 
     def _scores(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
         """[n, parts] Each part's score, higher for the better caption."""

@@ -1,0 +1,171 @@
+"""Choices between two captions of one image, and by how much each column prefers the better one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from metaeval.errors import ConfigError, InputError
+from metaeval.experiments.measure import Units
+from metaeval.metrics.combined.weighted import Combination, image_name
+from metaeval.results.files import read_info, read_result
+from metaeval.results.measured import MeasuredResult
+from metaeval.runs import files
+from metaeval.stats.resampling.items import Floats
+
+MOST_PAIRS = 50  # of one image, drawn by seed
+KINDS = ("judgments", "forced_choice", "pairs")
+
+
+class Benchmark(NamedTuple):
+    """The choices of a finished run.
+
+    Attributes
+    ----------
+    name
+        The folder's name.
+    columns
+        Column → float64 [pairs]: its score of the better caption less that of the other one, the
+        sign changed where lower is better; NaN without a score.
+    image
+        [pairs] The number of each pair's image.
+    images
+        The images' names, by number: COCO's id without zeros and endings.
+    result
+        Of the run.
+    """
+
+    name: str
+    columns: Mapping[str, Floats]
+    image: Units
+    images: Sequence[str]
+    result: MeasuredResult
+
+    def table(self, names: Sequence[str]) -> Floats:
+        """[pairs, names] of these columns."""
+        return np.stack([self.columns[name] for name in names], axis=1)
+
+    @property
+    def n_images(self) -> int:
+        """How many images the numbers are of."""
+        return len(self.images)
+
+    @property
+    def seen(self) -> set[str]:
+        """The names of the images that have a choice."""
+        return {self.images[k] for k in np.unique(self.image)}
+
+    def weighted(self, combination: Combination) -> Floats:
+        """[choices] By how much a combination prefers the better caption. Raises ConfigError where
+        the run lacks a part."""
+        total = np.zeros(len(self.image))
+        for part in combination.parts:
+            family, _, column = part.of.partition("/")
+            names = [m.name for m in self.result.metrics if m.family == family and m.ok]
+            heads = [m.name for m in self.result.metrics if m.name in names and m.column.headline]
+            name = column or next(iter(heads), "")
+            if name not in names:
+                raise ConfigError(f"task.given: {self.name} has no scores of '{part.of}'")
+            total += part.weight / part.scale * self.columns[name]
+        return total
+
+    def of(self, choices: npt.NDArray[Any]) -> Benchmark:
+        """Some of the choices, by mask or number."""
+        columns = {name: column[choices] for name, column in self.columns.items()}
+        return self._replace(columns=columns, image=self.image[choices])
+
+    def without(self, images: frozenset[str]) -> Benchmark:
+        """The choices about other images."""
+        return self.of(np.array([name not in images for name in self.images])[self.image])
+
+
+def read_benchmark(folder: Path, seed: int) -> Benchmark:
+    """The choices of a run. Raises ConfigError for a run of another kind, InputError without one.
+
+    Of rated captions all pairs of one image with different mean ratings are choices; of choices by
+    several people the caption with more votes is the better one.
+    """
+    info = read_info(folder / files.RUN)
+    if info.status != files.FINISHED:
+        raise InputError(f"the run is {info.status}", file=folder / files.RUN, field="status")
+    result = read_result(folder / files.STATISTICS)
+    if result.experiment not in KINDS:
+        known = ", ".join(KINDS)
+        raise ConfigError(f"task.runs: {folder} is a run of {result.experiment}, not of {known}")
+    better, worse, image = {
+        "judgments": _rated,
+        "forced_choice": _chosen,
+        "pairs": _true,
+    }[result.experiment](folder, seed)
+    signs = {m.name: 1.0 if m.column.higher_is_better else -1.0 for m in result.metrics if m.ok}
+    columns = {
+        name: sign * (better[name].to_numpy(float) - worse[name].to_numpy(float))
+        for name, sign in signs.items()
+        if name in better
+    }
+    codes, names = pd.factorize(image.map(image_name))
+    return Benchmark(folder.resolve().name, columns, codes, list(names), result)
+
+
+Sides = tuple[pd.DataFrame, pd.DataFrame, "pd.Series[str]"]
+
+
+def _read(folder: Path, name: str, columns: Sequence[str]) -> pd.DataFrame:
+    return files.read_columns(folder / name, columns)
+
+
+def _rated(folder: Path, seed: int) -> Sides:
+    captions = pd.read_parquet(folder / files.JUDGMENTS)
+    scores = _read(folder, files.SCORES, ["caption", "metric", "score"])
+    wide = scores.pivot(index="caption", columns="metric", values="score")
+    rating = next(name for name in captions.columns if str(name).startswith("human_"))
+    if "human_total" in captions:
+        rating = "human_total"
+    captions["mean"] = [float(np.mean(each)) for each in captions[rating]]
+    rng = np.random.default_rng(seed)
+    better: list[object] = []
+    worse: list[object] = []
+    image: list[object] = []
+    for name, of_image in captions.groupby("image_id", sort=False):
+        first, second = np.triu_indices(len(of_image), 1)
+        means, ids = of_image["mean"].to_numpy(), of_image["caption"].to_numpy()
+        gap = means[first] - means[second]
+        known = np.flatnonzero(np.abs(gap) > 1e-9)
+        if len(known) > MOST_PAIRS:
+            known = np.sort(rng.choice(known, MOST_PAIRS, replace=False))
+        up = gap[known] > 0
+        better += list(ids[np.where(up, first[known], second[known])])
+        worse += list(ids[np.where(up, second[known], first[known])])
+        image += [name] * len(known)
+    return wide.loc[better], wide.loc[worse], pd.Series(image)
+
+
+def _chosen(folder: Path, seed: int) -> Sides:
+    pairs = pd.read_parquet(folder / files.JUDGMENTS)
+    scores = pd.read_parquet(folder / files.SCORES)
+    scores = scores[scores["n_references"] == scores["n_references"].max()]
+    wide = scores.groupby(["candidate", "metric"])["score"].mean().unstack()  # over draws
+    first = pairs["votes_first"].to_numpy(float) - pairs["votes_second"].to_numpy(float)
+    decided = np.flatnonzero(first != 0)
+    of_first, of_second = decided, decided + len(pairs)  # first captions come before second ones
+    up = first[decided] > 0
+    return (
+        wide.loc[np.where(up, of_first, of_second)],
+        wide.loc[np.where(up, of_second, of_first)],
+        pairs["image_id"].iloc[decided],
+    )
+
+
+def _true(folder: Path, seed: int) -> Sides:
+    pairs = _read(folder, files.PAIRS, ["pair", "image_id"])
+    scores = _read(folder, files.SCORES, ["pair", "metric", "true", "false"])
+    better, worse = (
+        scores.pivot(index="pair", columns="metric", values=side).loc[pairs["pair"]]
+        for side in ("true", "false")
+    )
+    return better, worse, pairs["image_id"]

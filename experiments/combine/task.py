@@ -1,0 +1,359 @@
+"""`experiment=combine`: does a combination of metrics beat its best part?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from omegaconf import DictConfig
+
+from metaeval.errors import ConfigError
+from metaeval.experiments.base import Streaming
+from metaeval.experiments.combine.benchmarks import Benchmark, read_benchmark
+from metaeval.experiments.combine.fits import BEST, METHODS, Combination, accuracies, fit, fold_of
+from metaeval.experiments.measure import Items, MeanOutcome, Outcomes, measure, of_stats
+from metaeval.experiments.printout import printout
+from metaeval.experiments.record import RunRecord
+from metaeval.metrics.base import Metric
+from metaeval.metrics.combined import weighted
+from metaeval.progress import progress_bar
+from metaeval.readers.files import user_path
+from metaeval.results.base import Estimate, MetricResult
+from metaeval.results.comparison import Comparisons
+from metaeval.results.measured import Extra, MeasuredResult
+from metaeval.results.run import Measure
+from metaeval.runs import files
+from metaeval.runs.records import ScoreColumn
+from metaeval.stats.resampling.bootstrap import bootstrap_counts
+from metaeval.stats.resampling.items import Floats
+
+FILE = "combined.json"
+CONTROLS = "Controls together"
+WITHIN, LEFT_OUT = "other images of the benchmark", "the other benchmarks"
+TITLES = {
+    BEST: "Best part",
+    "equal": "Equal weights",
+    "ridge": "Ridge",
+    "nnls": "Nonnegative least squares",
+    "pls": "PLS",
+    "logistic": "Logistic",
+    "forward": "Forward selection",
+}
+NOTES = (
+    "Choices: how often the better caption is higher, equal scores half; of rated captions "
+    "all pairs of one image with different mean ratings (at most 50 an image).",
+    "Best part: the column that is right most often where the combination was fitted. Controls "
+    "together: a ridge over the controls alone.",
+)
+
+
+class Parts(NamedTuple):
+    """What is combined: columns that every run has, and their controls."""
+
+    metrics: list[str]
+    controls: list[str]
+
+
+class Combine(
+    Streaming,
+    name="combine",
+    title="Combinations of metrics",
+    question="Does a combination of metrics beat its best part, on choices that it has not seen?",
+):
+    """Combinations fitted on finished runs, judged on other images and on other benchmarks.
+
+    Parameters
+    ----------
+    runs
+        Folders of finished runs of judgments, forced_choice or pairs.
+    parts
+        The columns to combine; all ranked ones that every run has where `None`.
+    method
+        The method whose weights, fitted to all runs, are written to `combined.json`.
+    given
+        Files in the form of `combined.json`: weights that are judged as they are.
+    folds
+        Of images; a combination is judged on those that it was not fitted to.
+    labels
+        How many choices the points of the curve are fitted to.
+    draws
+        Samples of labels of each size, and resamples of images for the intervals of weights.
+    """
+
+    def __init__(
+        self,
+        runs: Sequence[str] = (),
+        parts: Sequence[str] | None = None,
+        method: str = "ridge",
+        given: Sequence[str] = (),
+        folds: int = 5,
+        labels: Sequence[int] = (),
+        draws: int = 20,
+    ) -> None:
+        if method not in METHODS or method == BEST:
+            known = ", ".join(name for name in METHODS if name != BEST)
+            raise ConfigError(f"task.method: unknown method '{method}'; choose from {known}")
+        self.runs, self.parts, self.method = tuple(runs), parts, method
+        self.folds, self.labels, self.draws = folds, tuple(labels), draws
+        self.given = [weighted.read_combination(file) for file in given]
+
+    def check(self, config: DictConfig) -> None:
+        if config.metrics != "all":
+            raise ConfigError("metrics: the runs have their scores; leave metrics=... out")
+        if not self.runs:
+            raise ConfigError("task.runs: give at least one folder of a finished run")
+
+    def stream(self, metrics: Mapping[str, Metric], record: RunRecord) -> MeasuredResult:
+        config = record.config
+        benchmarks = [read_benchmark(user_path(run), config.seed) for run in self.runs]
+        names = [each.name for each in benchmarks]
+        if len(set(names)) < len(names):
+            raise ConfigError("task.runs: two folders have the same name")
+        parts = parts_of(benchmarks, self.parts)
+        record.begin()
+        weights = self.weights(benchmarks, parts, config.seed, config.stats.confidence)
+        self._write(record.out / FILE, benchmarks, weights)
+        return self.result(benchmarks, parts, weights, config.seed, config.stats)
+
+    def result(
+        self,
+        benchmarks: Sequence[Benchmark],
+        parts: Parts,
+        weights: Sequence[Mapping[str, Any]],
+        seed: int,
+        stats: DictConfig,
+    ) -> MeasuredResult:
+        """Every combination on images, and on benchmarks, that it was not fitted to."""
+        names = [each.name for each in benchmarks]
+        outcomes, declared = [], []
+        for of in progress_bar(benchmarks, desc="benchmarks"):
+            others = [other for other in benchmarks if other is not of]
+            predicted = {WITHIN: self._within(of, parts, seed)}
+            if others:
+                predicted[LEFT_OUT] = predictions(others, of, parts)
+            items = Items(of.image)
+            right = MeanOutcome(items, items.resamples(stats))
+            same = {name: of.columns[name] for name in parts.controls}
+            same |= {each.title: of.weighted(each) for each in self.given}
+            for how, columns in predicted.items():
+                columns |= same
+                made = Measure(
+                    f"{of.name}_{_key(how)}", of.name, unit="share", group=f"Fitted on {how}"
+                )
+                declared.append(made)
+                outcomes.append(
+                    Outcomes(
+                        made,
+                        {name: accuracies(column) for name, column in columns.items()},
+                        right,
+                        family=made.key,
+                    )
+                )
+        order = [m for how in (LEFT_OUT, WITHIN) for m in declared if m.key.endswith(_key(how))]
+        titles = [*TITLES.values(), *(each.title for each in self.given)]
+        columns = [ScoreColumn(title) for title in titles]
+        columns += [ScoreColumn(name, control=True) for name in (*parts.controls, CONTROLS)]
+        measured = measure(outcomes, columns, stats.confidence)
+        return MeasuredResult(
+            experiment=self.name,
+            dataset=", ".join(names),
+            facts={"Benchmarks": len(names), "Parts": len(parts.metrics)},
+            settings={**of_stats(stats), "method": self.method, "folds": self.folds},
+            metrics=tuple(
+                MetricResult(column=column, family="combine", statistics=measured.of(column.name))
+                for column in columns
+                if column.name in measured.values
+            ),
+            declared=tuple(order),
+            comparisons=measured.comparisons,
+            controls=measured.controls,
+            resampled=tuple(measured.resampled),
+            extras=(
+                *self._gains(measured.comparisons, order, titles),
+                Extra.of("weights", f"Weights: {TITLES[self.method]}, all benchmarks", weights),
+                Extra.of("parts", "Each part", _each(benchmarks, parts)),
+                Extra.of(
+                    "curve",
+                    "Accuracy by the number of choices fitted to",
+                    self._curve(benchmarks, parts, seed),
+                    kind="curves",
+                ),
+            ),
+            notes=NOTES,
+        )
+
+    def printout(self, summary: MeasuredResult, out: Path, file: Path) -> str:
+        of = f"of {summary.facts['Benchmarks']}"
+        lines = [
+            f"{row['combination']}: above the best part on {row['above']} {of}, below on "
+            f"{row['below']}"
+            for row in summary.extra("gains").records
+        ]
+        return "\n".join([printout(summary, file), *lines, f"weights: {out / FILE}"])
+
+    def _within(self, of: Benchmark, parts: Parts, seed: int) -> dict[str, Floats]:
+        """Each fold of images by what was fitted to the others."""
+        fold = fold_of(of.image, self.folds, seed)
+        columns: dict[str, Floats] = {}
+        for k in range(self.folds):
+            for name, column in predictions([of.of(fold != k)], of.of(fold == k), parts).items():
+                columns.setdefault(name, np.full(len(of.image), np.nan))[fold == k] = column
+        return columns
+
+    def weights(
+        self, benchmarks: Sequence[Benchmark], parts: Parts, seed: int, confidence: float
+    ) -> list[dict[str, Any]]:
+        """Fitted to all benchmarks, a row a part, the largest weight first; intervals by resampled
+        images."""
+        every = [(of, np.ones(of.n_images)) for of in benchmarks]
+        final = fitted(self.method, every, parts.metrics)
+        counts = [bootstrap_counts(of.n_images, self.draws, seed) for of in benchmarks]
+        drawn = [
+            fitted(
+                self.method,
+                [(of, each[k]) for of, each in zip(benchmarks, counts, strict=True)],
+                parts.metrics,
+            )
+            for k in range(self.draws)
+        ]
+        # as if all columns had the scales of the final fit
+        replicates = np.array([each.weights * final.scales / each.scales for each in drawn])
+        n = sum(of.n_images for of in benchmarks)
+        rows = [
+            {
+                "part": name,
+                "weight": Estimate.resampled(float(weight), replicates[:, k], confidence, n),
+                "scale": float(final.scales[k]),
+            }
+            for k, (name, weight) in enumerate(zip(parts.metrics, final.weights, strict=True))
+        ]
+        return sorted(rows, key=lambda row: -abs(row["weight"].value))
+
+    def _curve(
+        self, benchmarks: Sequence[Benchmark], parts: Parts, seed: int
+    ) -> Iterator[dict[str, Any]]:
+        """How much more often than the best part the combination is right on all other images,
+        after a fit of both to so many choices."""
+        rng = np.random.default_rng(seed)
+        for of, n in product(benchmarks, self.labels):
+            gains = []
+            for _ in range(self.draws):
+                place = rng.permutation(of.n_images)[of.image]
+                chosen = np.argsort(place, kind="stable")[:n]
+                held = of.of(place > place[chosen].max(initial=-1)).table(parts.metrics)
+                if len(held) < n:
+                    break
+                given = [(of.of(chosen), np.ones(of.n_images))]
+                right = [
+                    np.nanmean(accuracies(fitted(method, given, parts.metrics).of(held)))
+                    for method in (self.method, BEST)
+                ]
+                gains.append(right[0] - right[1])
+            else:
+                low, high = map(float, np.quantile(gains, [0.025, 0.975]))
+                gain = float(np.mean(gains))
+                yield {"line": of.name, "x": n, "y": gain, "low": low, "high": high}
+
+    def _gains(
+        self,
+        comparisons: Mapping[str, Comparisons],
+        measures: Sequence[Measure],
+        titles: Sequence[str],
+    ) -> Iterator[Extra]:
+        """By how much each combination is more often right than the best part, and on how many
+        benchmarks a test says so."""
+        for group in dict.fromkeys(each.group for each in measures):
+            rows = []
+            for title in titles[1:]:
+                row: dict[str, Any] = {"combination": title, "above": 0, "below": 0}
+                for each in measures:
+                    pair = comparisons[each.key].between(title, titles[0])
+                    if each.group == group and pair is not None:
+                        row[each.title] = pair.difference
+                        if pair.is_significant(comparisons[each.key].alpha):
+                            row["above" if (pair.difference.value or 0) > 0 else "below"] += 1
+                rows.append(row)
+            name = "gains" if group == measures[0].group else "gains_within"
+            yield Extra.of(name, f"Against the best part: {group.lower()}", rows)
+
+    def _write(
+        self, path: Path, benchmarks: Sequence[Benchmark], weights: Sequence[Mapping[str, Any]]
+    ) -> None:
+        known = {m.name: m for of in benchmarks for m in of.result.metrics}
+        images = {name for of in benchmarks for name in of.images}
+        content = weighted.Combination(
+            title=f"Combined ({TITLES[self.method].lower()})",
+            method=self.method,
+            parts=tuple(
+                weighted.WeightedPart(
+                    of=f"{known[row['part']].family}/{row['part']}",
+                    weight=row["weight"].value,
+                    scale=row["scale"],
+                    signature=known[row["part"]].signature,
+                    low=row["weight"].low,
+                    high=row["weight"].high,
+                )
+                for row in weights
+            ),
+            learned_from=tuple(of.name for of in benchmarks),
+            images=tuple(sorted(weighted.image_digests(images))),
+        )
+        files.write_json(path, content.model_dump(mode="json"))
+
+
+def _key(how: str) -> str:
+    return "within" if how == WITHIN else "left_out"
+
+
+def parts_of(benchmarks: Sequence[Benchmark], asked: Sequence[str] | None) -> Parts:
+    """The columns that every run has. Raises ConfigError for one that some run lacks, and where
+    fewer than two are left."""
+    shared = set.intersection(*(set(of.columns) for of in benchmarks))
+    columns = {m.name: m.column for of in benchmarks for m in of.result.metrics}
+    for name in asked or ():
+        if name not in shared:
+            lacking = next(of.name for of in benchmarks if name not in of.columns)
+            raise ConfigError(f"task.parts: {lacking} has no scores of '{name}'")
+    ranked = [n for n, c in columns.items() if n in shared and c.is_ranked and c.headline]
+    metrics = list(asked or ranked)
+    if len(metrics) < 2:
+        raise ConfigError("task.runs: the runs share fewer than two metrics")
+    return Parts(metrics, [n for n, c in columns.items() if n in shared and c.is_control])
+
+
+def fitted(
+    method: str, given: Sequence[tuple[Benchmark, Floats]], names: Sequence[str]
+) -> Combination:
+    """Fit a method to benchmarks that count equally, each with how often each image counts."""
+    tables, weights = [], []
+    for of, counts in given:
+        table = of.table(names)
+        share = np.where(np.isnan(table).any(axis=1), 0.0, counts[of.image])
+        tables.append(np.nan_to_num(table))
+        weights.append(share / max(share.sum(), 1.0))
+    return fit(method, np.concatenate(tables), np.concatenate(weights))
+
+
+def predictions(train: Sequence[Benchmark], test: Benchmark, parts: Parts) -> dict[str, Floats]:
+    """By how much each combination, fitted on other images, prefers the better caption."""
+    held = frozenset(test.seen)
+    given = [(of.without(held), np.ones(of.n_images)) for of in train]
+    columns = {
+        title: fitted(method, given, parts.metrics).of(test.table(parts.metrics))
+        for method, title in TITLES.items()
+    }
+    if parts.controls:
+        together = fitted("ridge", given, parts.controls)
+        columns[CONTROLS] = together.of(test.table(parts.controls))
+    return columns
+
+
+def _each(benchmarks: Sequence[Benchmark], parts: Parts) -> Iterator[dict[str, Any]]:
+    for name in (*parts.metrics, *parts.controls):
+        yield {
+            "part": name,
+            **{of.name: float(np.nanmean(accuracies(of.columns[name]))) for of in benchmarks},
+        }
