@@ -37,6 +37,7 @@ from metaeval.stats.resampling.items import Floats, mean_of_known
 
 MEAN, SHOWN = "mean", "mean of kinds that show something"
 EXAMPLES = 5  # of each metric
+EQUAL_LENGTH = 100  # pairs within one word of each other, for an accuracy of them
 POOLED = (
     Measure("auroc", "AUROC, pooled", shown=False, unit="share"),
     Measure("average_precision", "AP, pooled", shown=False, unit="share"),
@@ -164,6 +165,7 @@ def statistics(
     comparisons = tuple(next(iter(outcomes.values()), {TRUE: None}))
     columns = [column for s in scored for column in s.columns if column.name in outcomes]
     tested = [each for c in comparisons for each in outcomes_by_group(outcomes, c, sample)]
+    tested += _of_equal_length(pairs, outcomes, sample)
     measured = measure(tested, columns, stats.confidence, settings.alpha)
     facts = {}
     for name, given in scores.items():
@@ -215,6 +217,22 @@ def outcomes_by_group(
             sample.mean([kind]),
             family=f"kinds, {comparison}",
             pairs=False,
+        )
+
+
+def _of_equal_length(
+    pairs: CaptionPairs, outcomes: Mapping[str, Mapping[str, PairOutcomes]], sample: PairSample
+) -> Iterator[Outcomes]:
+    """The accuracy on the pairs whose captions differ by at most one word, where these are some of
+    the pairs: what is left of a metric when length decides nothing."""
+    words = [(len(p.true.split()), len(p.false.split())) for p in pairs.pairs]
+    matched = np.array([abs(true - false) <= 1 for true, false in words], np.bool_)
+    if EQUAL_LENGTH <= matched.sum() < len(matched):
+        yield Outcomes(
+            Measure("accuracy_equal_length", "within one word", unit="share"),
+            {name: np.where(matched, of[TRUE].credit, np.nan) for name, of in outcomes.items()},
+            MeanOutcome(sample.items, sample.counts),
+            family="within one word",
         )
 
 
