@@ -31,14 +31,7 @@ from metaeval.stats.significance.paired_differences import (
 POWER = 0.8
 
 
-class Comparable(NamedTuple):
-    """The measures of one column, and their replicates over the same resampled images.
-
-    `values` maps a measure to its value, `replicates` to float64 [replicates].
-    """
-
-    values: Mapping[str, float]
-    replicates: Mapping[str, Floats]
+Comparable = Mapping[str, ResampledValue]  # measure → its value, of the same resampled images
 
 
 class ComparedColumn(NamedTuple):
@@ -60,43 +53,29 @@ class ComparedColumn(NamedTuple):
     comparable: Comparable
 
 
-class OrderMeasures:
-    """The measures of scores [n_images, n_sets], higher is better; equal tables are computed once.
-
-    `compute` computes them. Those of the `columns` on all their scores are known.
-    """
-
-    def __init__(
-        self, columns: Sequence[ComparedColumn], compute: Callable[[Floats], Comparable]
-    ) -> None:
-        self._compute = compute
-        self._known = {self._key(c.scores): c.comparable for c in columns}
-
-    def of(self, scores: Floats) -> Comparable:
-        """The measures of one table."""
-        key = self._key(scores)
-        if key not in self._known:
-            self._known[key] = self._compute(scores)
-        return self._known[key]
-
-    @staticmethod
-    def _key(scores: Floats) -> bytes:
-        """A digest; every NaN counts as the same."""
-        return sha256(np.where(np.isnan(scores), np.nan, scores).tobytes()).digest()
-
-
 class OrderStatistic(Statistic):
-    """One of the measures of scores [n_images, n_sets]; the units are images with a score."""
+    """One of the measures of scores [n_images, n_sets]; the units are images with a score.
+
+    `compute` computes all measures of a table, which go into `known`, by a digest of the table.
+    """
 
     span = math.inf
 
-    def __init__(self, measure: str, measures: OrderMeasures) -> None:
-        self.measure, self.measures = measure, measures
+    def __init__(
+        self, measure: str, known: dict[bytes, Comparable], compute: Callable[[Floats], Comparable]
+    ) -> None:
+        self.measure, self.measures, self.compute = measure, known, compute
 
     def of(self, column: Floats) -> ResampledValue:
-        made = self.measures.of(column)
-        n = int((~np.isnan(column)).any(axis=1).sum())
-        return ResampledValue(made.values[self.measure], made.replicates[self.measure], n, n)
+        key = digest(column)
+        if key not in self.measures:
+            self.measures[key] = self.compute(column)
+        return self.measures[key][self.measure]
+
+
+def digest(scores: Floats) -> bytes:
+    """A digest of a table; every NaN counts as the same."""
+    return sha256(np.where(np.isnan(scores), np.nan, scores).tobytes()).digest()
 
 
 def compare_columns(
@@ -108,13 +87,13 @@ def compare_columns(
     Parts and networks without training are compared with controls, too. The ceiling is not a
     control to beat.
     """
-    measures, tables = OrderMeasures(columns, compute), {c.column.name: c.scores for c in columns}
+    known = {digest(c.scores): c.comparable for c in columns}
+    tables = {c.column.name: c.scores for c in columns}
     ceiling = next((c.scores for c in columns if c.family == CEILING), None)
     outcomes = {
-        key: Outcomes(
-            Measure(key, key), tables, OrderStatistic(key, measures), family=key, ceiling=ceiling
-        )
+        key: Outcomes(Measure(key, key), tables, statistic, family=key, ceiling=ceiling)
         for key in MEASURES
+        for statistic in [OrderStatistic(key, known, compute)]
     }
     alpha = round(1 - confidence, 12)
     pairs = measure(
@@ -144,13 +123,12 @@ def _with_power(comparisons: Comparisons, outcomes: Outcomes, confidence: float)
         a, b = map(outcomes.statistic.known, common)
         n = a.n_units
         paired = paired_difference(a.value, b.value, a.replicates, b.replicates, n, confidence)
-        needed = None
-        if not math.isnan(paired.error):
-            needed = images_needed(n, paired.difference, paired.error, level, POWER)
         power = Power(
             effect=paired.effect,
             detectable=detectable_difference(paired.error, level, POWER),
-            images_needed=needed,
+            images_needed=None
+            if math.isnan(paired.error)
+            else images_needed(n, paired.difference, paired.error, level, POWER),
         )
         pairs.append(pair.model_copy(update={"power": power}))
     return comparisons.model_copy(update={"pairs": tuple(pairs)})

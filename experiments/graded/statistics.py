@@ -133,7 +133,7 @@ def statistics(
     sets = set_table(captions)
     groups = image_groups(dataset, images.tolist(), captions, sets[0].name if floor else None)
     design = _design(captions, images, sets, groups, floor, config.stats)
-    columns = _computed_columns(results, _score_tables(out, images, design.names), design)
+    columns = _computed_columns(results, score_tables(out, images, design.names), design)
     rows = _rows_by_extra(columns, groups)
     metrics = _metric_results(results, columns, experiment, dataset, config.seed, corruptions)
     printed, others = _published(metrics, published)
@@ -207,14 +207,14 @@ def _computed_columns(
             values = tables[column.name]
             # the scores of the ceiling are levels, which have no curve
             has_curve = column.part_of is None and scored.family != CEILING
-            computed = column_statistics(
+            record, comparable = column_statistics(
                 design if has_curve else design._replace(curve=None),
                 values,
                 column.higher_is_better,
             )
             better = values[0] if column.higher_is_better else -values[0]
-            compared = ComparedColumn(column, scored.family, better, computed.comparable)
-            made[column.name] = compared, computed.record
+            compared = ComparedColumn(column, scored.family, better, comparable)
+            made[column.name] = compared, record
     return made
 
 
@@ -283,7 +283,8 @@ def _graded_extras(
     worst: Mapping[str, list[Any]],
 ) -> Iterator[Extra]:
     """Yield the versions, the tables of the metrics in the order of `TITLES`, and worst images."""
-    yield Extra.of(SETS, "Versions, worst first", map(_set_row, sets), folded=True)
+    versions = ({"set": s[0], **dict(zip(s._fields[1:], s[1:], strict=True))} for s in sets)
+    yield Extra.of(SETS, "Versions, worst first", versions, folded=True)
     for name in TITLES:
         if name in rows:
             yield Extra.of(
@@ -300,11 +301,6 @@ def _with_group(groups: Sequence[GroupMembers], rows: Sequence[Row]) -> Iterator
     """The rows of "groups" with what their groups have in common."""
     for group, row in zip(groups, rows, strict=True):
         yield {"by": group.by, "label": group.label, **row}
-
-
-def _set_row(entry: CaptionSet) -> dict[str, Any]:
-    row = entry._asdict()
-    return {"set": row.pop("name"), **row}
 
 
 def _worst_images(worst: Mapping[str, Sequence[Any]]) -> Extra:
@@ -388,7 +384,7 @@ def curve_of(sets: Sequence[CaptionSet], floor: bool) -> Curve | None:
     return Curve(order, doses, [sets[k].mean_realised_rate for k in order])
 
 
-def _score_tables(out: Path, images: pd.Index[Any], names: list[str]) -> dict[str, list[Floats]]:
+def score_tables(out: Path, images: pd.Index[Any], names: Sequence[str]) -> dict[str, list[Floats]]:
     """Column → its scores [n_images, n_sets], then those of each further corruption seed."""
     tables: dict[str, list[Floats]] = {}
     for metric, part in files.read_run_table(out / files.SCORES).groupby(METRIC, sort=False):
@@ -428,15 +424,17 @@ def image_by_set(
     value: str | npt.NDArray[Any],
     images: pd.Index[Any],
     names: Sequence[str],
-) -> Floats:
+) -> npt.NDArray[Any]:
     """The column `value` as [n_images, n_sets]; the table has one row per image and set.
 
     `value` may also be an array with the rows of the table: [n] or [n, k]. NaN without a row.
+    Texts stay texts.
     """
     data = table[value].to_numpy() if isinstance(value, str) else value
     row = images.get_indexer(pd.Index(table[IMAGE_ID]))
     column = pd.Index(names).get_indexer(pd.Index(table[SET]))
-    values = np.full((len(images), len(names), *data.shape[1:]), np.nan)
+    shape = (len(images), len(names), *data.shape[1:])
+    values = np.full(shape, np.nan, np.result_type(data.dtype, np.float64))
     values[row, column] = data
     return values
 
@@ -462,7 +460,8 @@ def image_groups(
     groups = thirds("words of the human caption", lengths)
     objects = dataset.part("objects")
     if not isinstance(objects, Absent):
-        groups += thirds("annotated objects", _object_counts(objects, images))
+        counts = [len(objects[i].labels) if i in objects else 0 for i in images]
+        groups += thirds("annotated objects", np.array(counts, dtype=np.float64))
     if floor is not None:
         part = captions[captions[SET] == floor].set_index(IMAGE_ID)[CAPTION]
         references = [dataset.references[k] for k in rows]
@@ -480,12 +479,6 @@ def greatest_overlap(caption: str, references: Sequence[str]) -> float:
 
 def _words(text: str) -> set[str]:
     return {word.strip(".,!?;:\"'") for word in text.lower().split()}
-
-
-def _object_counts(objects: Mapping[Any, Any], images: Sequence[Any]) -> Floats:
-    return np.array(
-        [len(objects[i].labels) if i in objects else 0 for i in images], dtype=np.float64
-    )
 
 
 def thirds(by: str, values: Floats, digits: int = 0) -> list[GroupMembers]:

@@ -10,14 +10,14 @@ import numpy.typing as npt
 import pandas as pd
 
 from metaeval.data.dataset import CaptionDataset
-from metaeval.experiments.graded.statistics import image_by_set, set_table
+from metaeval.experiments.graded.statistics import score_tables, set_table
 from metaeval.experiments.graded.task import Graded
 from metaeval.experiments.record import RunRecord
 from metaeval.options import OpenShare, PositiveInt
 from metaeval.results.base import Estimate, MetricResult
 from metaeval.results.measured import Extra, MeasuredResult
 from metaeval.runs import files
-from metaeval.runs.records import IMAGE_ID, METRIC
+from metaeval.runs.records import IMAGE_ID
 from metaeval.scoring import MetricScores
 from metaeval.stats.correlation.rank_order import rank_orders_within
 from metaeval.stats.resampling.bootstrap import MIN_UNITS
@@ -198,13 +198,13 @@ def _first(sizes: Sequence[int], shares: np.ndarray[Any, Any], wanted: float) ->
 def _of_images(out: Path, metrics: Sequence[MetricResult]) -> Floats:
     """[n_images, metrics]: the rank-order ρ of each image alone."""
     captions = files.read_run_table(out / files.CAPTIONS)
-    scores = files.read_run_table(out / files.SCORES)
     images = pd.Index(captions[IMAGE_ID].unique())
     sets = set_table(captions)
-    labels, levels = [s.name for s in sets], [s.level for s in sets]
-    columns = []
-    for metric in metrics:
-        values = image_by_set(scores[scores[METRIC] == metric.name], "score", images, labels)
-        upward = metric.column.higher_is_better
-        columns.append(rank_orders_within(values if upward else -values, levels))
+    tables = score_tables(out, images, [s.name for s in sets])
+    columns = [
+        rank_orders_within(
+            tables[m.name][0] * (1 if m.column.higher_is_better else -1), [s.level for s in sets]
+        )
+        for m in metrics
+    ]
     return np.stack(columns, axis=1)

@@ -1,10 +1,10 @@
 """The tables of a profile: what the page shows, and every number of every set."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from metaeval.experiments.sensitivity.combinations import Sets, Together, severities
-from metaeval.experiments.sensitivity.profile import Invariance, SensitivityCell
+from metaeval.experiments.sensitivity.combinations import Combination, Sets, severities
+from metaeval.experiments.sensitivity.profile import SensitivityCell
 from metaeval.results.base import Estimate, Measured, MetricResult
 from metaeval.results.measured import EXAMPLES, SETS, Extra
 from metaeval.results.sentences import join_names
@@ -28,14 +28,14 @@ class NumbersOfMetric(NamedTuple):
     monotone
         Corruption with several levels → share of images in order throughout.
     invariance
-        Harmless set → its cost against the mildest harm; `None` without one to compare with.
+        Harmless set → the mildest harm of its size, and its cost as a share of that.
     """
 
     measured: Measured
     cells: Mapping[str, SensitivityCell]
     positives: Mapping[str, Estimate]
     monotone: Mapping[str, Estimate]
-    invariance: Mapping[str, Invariance | None]
+    invariance: Mapping[str, tuple[str, Estimate]]
 
 
 def missed(cells: Mapping[str, SensitivityCell]) -> list[str]:
@@ -55,7 +55,8 @@ def sensitivity_extras(
     of_metrics: Mapping[str, NumbersOfMetric],
     sets: Sets,
     kinds: Sequence[str],
-    pair: Together | None,
+    together: Sequence[Combination],
+    confidence: float,
 ) -> Iterator[Extra]:
     """The metrics that see most first, controls last."""
     columns = [m.column for m in metrics if m.name in of_metrics and m.column.part_of is None]
@@ -94,8 +95,8 @@ def sensitivity_extras(
             for name, of in order.items()
         ),
     )
-    if pair is not None:
-        yield _together(pair)
+    if together:
+        yield _together(together, confidence)
     changes = [entry.set for entry in sets if entry.n_applied]
     yield Extra.of(
         "auc",
@@ -112,18 +113,19 @@ def sensitivity_extras(
     yield from _data(of_metrics)
 
 
-def _together(pair: Together) -> Extra:
-    rows = [(pair.metrics, None), (pair.single, pair.over_single)]
-    if pair.with_control is not None:
-        rows.append((pair.with_control, pair.over_control))
+def _together(made: Sequence[Combination], confidence: float) -> Extra:
+    """The best two metrics, then each of the others with what the two have above it."""
+    two, *_ = made
     records = [
         {
-            "combination": made.name,
-            "mean AUC on the half that chose it": made.chosen_on,
-            "on the other half": made.held_out,
-            "the two metrics above it": above or Estimate(value=None),
+            "combination": each.name,
+            "mean AUC on the half that chose it": each.chosen_on,
+            "on the other half": each.held_out.estimate(confidence),
+            "the two metrics above it": two.above(each).estimate(confidence)
+            if each is not two
+            else Estimate(value=None),
         }
-        for made, above in rows
+        for each in made
     ]
     return Extra.of("together", "The best combination of two metrics", records)
 
@@ -142,25 +144,13 @@ def _sets(sets: Sets) -> Extra:
 def _misses(order: Mapping[str, NumbersOfMetric], controls: set[str]) -> Extra:
     """The captions that a metric errs on most, of the sets that it sees least."""
     records = [
-        _example(name, set_name, of.cells[set_name].examples[0])
+        {"image_id": None, "metric": name, "set": set_name, **of.cells[set_name].examples[0]}
         for name, of in order.items()
         if name not in controls
         for set_name in missed(of.cells)[:WORST]
         if of.cells[set_name].examples
     ]
     return Extra.of("misses", "What metrics miss", records, kind="examples", folded=True)
-
-
-def _example(metric: str, set_name: str, example: Any) -> dict[str, Any]:
-    return {
-        "image_id": example.image_id,
-        "metric": metric,
-        "set": set_name,
-        "human": example.human,
-        "score of the human caption": example.scores[0],
-        "changed": example.changed,
-        "score of the changed caption": example.scores[1],
-    }
 
 
 DATA = {
@@ -186,7 +176,7 @@ def _data(of_metrics: Mapping[str, NumbersOfMetric]) -> list[Extra]:
     records = {
         PROFILE_CELLS: cells,
         EXAMPLES: [
-            _example(name, set_name, example)
+            {"image_id": None, "metric": name, "set": set_name, **example}
             for name, of in of_metrics.items()
             for set_name, cell in of.cells.items()
             for example in cell.examples
@@ -202,10 +192,9 @@ def _data(of_metrics: Mapping[str, NumbersOfMetric]) -> list[Extra]:
             for corruption, share in of.monotone.items()
         ],
         "invariance": [
-            {"metric": name, "set": set_name, "against": mildest.against, "share": mildest.share}
+            {"metric": name, "set": set_name, "against": mildest, "share": share}
             for name, of in of_metrics.items()
-            for set_name, mildest in of.invariance.items()
-            if mildest is not None
+            for set_name, (mildest, share) in of.invariance.items()
         ],
     }
     return [Extra.of(name, title, records[name], kind="data") for name, title in DATA.items()]

@@ -34,7 +34,7 @@ from metaeval.results.comparison import (
     Comparison,
     Comparisons,
 )
-from metaeval.results.measured import Extra, MeasuredResult, ranked
+from metaeval.results.measured import Extra, MeasuredResult, in_order, ranked
 from metaeval.results.notes import fill_sentences
 from metaeval.results.run import Measure
 from metaeval.results.sentences import (
@@ -393,17 +393,12 @@ def _groups(result: MeasuredResult, first: Measure) -> list[list[MetricResult]]:
     parts = by_kind.get("part", [])
     for kind in ("result", "learned"):
         group: list[MetricResult] = []
-        for metric in _in_order(by_kind.get(kind, []), first):
+        for metric in in_order(by_kind.get(kind, []), first):
             group += [metric, *(p for p in parts if p.column.part_of == metric.name)]
         groups.append(group)
     groups[0] += [part for part in parts if part not in groups[0] and part not in groups[1]]
-    groups += [_in_order(by_kind.get(kind, []), first) for kind in ("control", "random")]
+    groups += [in_order(by_kind.get(kind, []), first) for kind in ("control", "random")]
     return groups
-
-
-def _in_order(metrics: list[MetricResult], first: Measure) -> list[MetricResult]:
-    known = ranked(metrics, first)
-    return [*known, *(m for m in metrics if m not in known)]
 
 
 def _cell(result: MeasuredResult, metric: MetricResult, measure: Measure, bold: bool) -> PrintCell:

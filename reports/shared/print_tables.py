@@ -32,8 +32,8 @@ def scale_numbers(text: str) -> str:
 
     >>> from metaeval.runs.print_style import PrintStyle, print_style
     >>> with print_style(PrintStyle(scale=100)):
-    ...     scaled("0.324 [0.301, 0.350]"), scaled("−0.50"), scaled("32.4%"), scaled("12")
-    ('32.4 [30.1, 35.0]', '−50.0', '32.4%', '12')
+    ...     [scale_numbers(text) for text in ("0.324 [0.301, 0.350]", "−0.50", "32.4%", "12")]
+    ['32.4 [30.1, 35.0]', '−50.0', '32.4%', '12']
     """
     scale = style().scale
     if scale == 1 or any(letter.isalpha() for letter in text):

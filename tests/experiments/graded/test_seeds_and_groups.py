@@ -135,5 +135,5 @@ def test_a_metric_that_few_replicates_define_gives_no_warning() -> None:
         floor=True, groups=[], curve=None, confidence=0.95, tie_seeds=[],
         counts=np.array([[0, 0, *[1] * 8, 2, 2]] * 3, dtype=np.int8),
     )  # fmt: skip
-    made = column_statistics(design, [scores, scores + 1], True).record
+    made = column_statistics(design, [scores, scores + 1], True)[0]
     assert made.measured["rank_order_rho"].interval is made.rows["seeds"][0]["sd_image"] is None
