@@ -67,13 +67,13 @@ class OrderStatistic(Statistic):
         self.measure, self.measures, self.compute = measure, known, compute
 
     def of(self, column: Floats) -> ResampledValue:
-        key = digest(column)
+        key = table_digest(column)
         if key not in self.measures:
             self.measures[key] = self.compute(column)
         return self.measures[key][self.measure]
 
 
-def digest(scores: Floats) -> bytes:
+def table_digest(scores: Floats) -> bytes:
     """A digest of a table; every NaN counts as the same."""
     return sha256(np.where(np.isnan(scores), np.nan, scores).tobytes()).digest()
 
@@ -87,7 +87,7 @@ def compare_columns(
     Parts and networks without training are compared with controls, too. The ceiling is not a
     control to beat.
     """
-    known = {digest(c.scores): c.comparable for c in columns}
+    known = {table_digest(c.scores): c.comparable for c in columns}
     tables = {c.column.name: c.scores for c in columns}
     ceiling = next((c.scores for c in columns if c.family == CEILING), None)
     outcomes = {

@@ -439,6 +439,10 @@ def image_by_set(
     return values
 
 
+OF_LENGTH, OF_OBJECTS = "words of the human caption", "annotated objects"
+OF_FLOOR = "share of the {} caption's words in a reference"
+
+
 class GroupMembers(NamedTuple):
     """Images that are alike in one respect: `by` says in which, `label` how, `members` bool [n]."""
 
@@ -457,16 +461,16 @@ def image_groups(
     place = dataset.positions()
     rows = [place[image] for image in images]
     lengths = np.array([len(dataset.human[k].split()) for k in rows], dtype=np.float64)
-    groups = thirds("words of the human caption", lengths)
+    groups = thirds(OF_LENGTH, lengths)
     objects = dataset.part("objects")
     if not isinstance(objects, Absent):
         counts = [len(objects[i].labels) if i in objects else 0 for i in images]
-        groups += thirds("annotated objects", np.array(counts, dtype=np.float64))
+        groups += thirds(OF_OBJECTS, np.array(counts, dtype=np.float64))
     if floor is not None:
         part = captions[captions[SET] == floor].set_index(IMAGE_ID)[CAPTION]
         references = [dataset.references[k] for k in rows]
         fits = [greatest_overlap(part[i], refs) for i, refs in zip(images, references, strict=True)]
-        groups += thirds(f"share of the {floor} caption's words in a reference", np.array(fits), 2)
+        groups += thirds(OF_FLOOR.format(floor), np.array(fits), 2)
     return groups
 
 

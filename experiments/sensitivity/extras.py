@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from metaeval.experiments.sensitivity.combinations import Combination, Sets, severities
 from metaeval.experiments.sensitivity.profile import SensitivityCell
-from metaeval.results.base import Estimate, Measured, MetricResult
+from metaeval.results.base import Cell, Estimate, Measured, MetricResult
 from metaeval.results.measured import EXAMPLES, SETS, Extra
 from metaeval.results.sentences import join_names
 
@@ -74,16 +74,7 @@ def sensitivity_extras(
     yield Extra.of(
         "verdicts",
         "What each metric misses and punishes",
-        (
-            {
-                "metric": name,
-                "misses": join_names(missed(of.cells)),
-                "punishes": join_names(_with_verdict(of.cells, "punishes")[::-1]),
-                "undecided, harm": of.measured.facts["undecided_harm"],
-                "undecided, harmless": of.measured.facts["undecided_harmless"],
-            }
-            for name, of in order.items()
-        ),
+        ({"metric": name, **_verdicts(of)} for name, of in order.items()),
     )
     yield Extra.of(
         "severity",
@@ -111,6 +102,15 @@ def sensitivity_extras(
     yield _sets(sets)
     yield _misses(order, {column.name for column in columns if column.control})
     yield from _data(of_metrics)
+
+
+def _verdicts(of: NumbersOfMetric) -> dict[str, Cell]:
+    return {
+        "misses": join_names(missed(of.cells)),
+        "punishes": join_names(_with_verdict(of.cells, "punishes")[::-1]),
+        "undecided, harm": of.measured.facts["undecided_harm"],
+        "undecided, harmless": of.measured.facts["undecided_harmless"],
+    }
 
 
 def _together(made: Sequence[Combination], confidence: float) -> Extra:

@@ -10,8 +10,8 @@ from metaeval.experiments.graded.differences import (
     ComparedColumn,
     OrderStatistic,
     compare_columns,
-    digest,
     extreme_steps,
+    table_digest,
 )
 from metaeval.results.comparison import AgainstControl, Comparisons
 from metaeval.results.graded import MEASURES
@@ -99,11 +99,11 @@ def test_what_is_known_is_not_computed_again() -> None:
     own = column("a", scores(1.0, 1))
     gaps = own.scores.copy()
     gaps[0, 0] = np.nan
-    known = {digest(own.scores): own.comparable}
+    known = {table_digest(own.scores): own.comparable}
     one, other = (OrderStatistic(key, known, compute) for key in MEASURES[:2])
     assert one.of(own.scores.copy()) is own.comparable[MEASURES[0]]
     assert one.of(gaps) is one.of(-np.negative(gaps))  # NaN may have a sign
-    assert other.of(gaps) is known[digest(gaps)][MEASURES[1]]
+    assert other.of(gaps) is known[table_digest(gaps)][MEASURES[1]]
     assert len(computed) == 1
 
 
