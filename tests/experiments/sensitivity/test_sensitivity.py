@@ -8,7 +8,6 @@ import pytest
 from scipy.stats import norm, t
 
 from metaeval.choices import list_choices
-from metaeval.cli.main import run_verb
 from metaeval.errors import ConfigError, InputError
 from metaeval.experiments.measure import Outcomes, measure
 from metaeval.experiments.sensitivity.combinations import (
@@ -175,13 +174,6 @@ def test_every_mark_has_a_test_of_its_own_statistic(result: MeasuredResult) -> N
 def test_agreement_with_people_comes_from_judgement_runs_alone(run: Path) -> None:
     with pytest.raises(InputError, match=r"give one of experiment=judgments"):
         write_report(run, judgments=[str(run)])
-
-
-def test_the_page_can_be_written_again(run: Path) -> None:
-    before = (run / results.REPORT).read_bytes()
-    assert b"AUC by kind of change" in before
-    assert run_verb(["report", str(run)]) == 0
-    assert (run / results.REPORT).read_bytes() == before
 
 
 def entry(

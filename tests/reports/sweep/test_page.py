@@ -100,6 +100,7 @@ def test_same_files_same_bytes(sweep: Path) -> None:
     before = [(sweep / name).read_bytes() for name in names]
     write_sweep(sweep)
     assert [(sweep / name).read_bytes() for name in names] == before
+    assert b"corruption.rates" in before[2]
 
 
 def test_nothing_to_gather_is_one_clear_line(tmp_path: Path) -> None:
@@ -262,13 +263,6 @@ def test_a_job_without_files_says_so_and_a_damaged_one_leaves_the_others(tmp_pat
     assert jobs.unfinished["0"] == "ended before it wrote anything"
     assert jobs.unfinished["1"] == "it has no files"
     assert "statistics.json" in jobs.unfinished["3"]
-
-
-def test_figure_is_drawn_from_the_same_numbers(sweep: Path) -> None:
-    svg = (sweep / "figures" / "curves.svg").read_bytes()
-    for text in (b"corruption.rates", b"SacreBLEU", b"chrF", b"rank-order"):
-        assert text in svg
-    assert "capped bars" in (sweep / "sweep.html").read_text()
 
 
 @pytest.mark.parametrize(
