@@ -17,11 +17,7 @@ from metaeval.results.run import Measure
 from metaeval.runs.records import ScoreColumn
 from metaeval.stats.ordering.graded import ResampledGraded
 from metaeval.stats.resampling.items import Floats
-from metaeval.stats.significance.comparison import (
-    adjusted_in_family,
-    is_significant,
-    on_common_items,
-)
+from metaeval.stats.significance.comparison import on_common_items, resampled_difference
 from metaeval.stats.significance.paired_differences import (
     detectable_difference,
     images_needed,
@@ -142,24 +138,16 @@ def extreme_steps(
     A step is named only if its AUC differs significantly from that of *every* other step, after
     Holm's correction over all pairs of steps; otherwise `None`.
     """
-    steps = result.record.adjacent_auc
-    aucs, resampled = [step.auc.value for step in steps], result.resampled.adjacent_auc
+    steps = [(s.name, s.auc.value) for s in result.record.adjacent_auc]
+    drawn = zip(steps, result.resampled.adjacent_auc, strict=True)
     tests = {
-        (i, j): paired_difference(
-            aucs[i], aucs[j], resampled[i], resampled[j], n_images, confidence
-        )
-        for i, j in combinations(range(len(steps)), 2)
+        (a, b): resampled_difference(x, y, of_a, of_b, n_images, confidence=confidence)
+        for ((a, x), of_a), ((b, y), of_b) in combinations(drawn, 2)
     }
-    sign = {}
-    for (i, j), p in adjusted_in_family({pair: t.p for pair, t in tests.items()}).items():
-        sign[i, j] = is_significant(p, 1 - confidence) * np.sign(tests[i, j].difference)
-        sign[j, i] = -sign[i, j]
+    made = Comparisons.tested(tests, "auc", "steps", 1 - confidence)
+    names = [name for name, _ in steps] if tests else []
 
-    def extreme(direction: int) -> str | None:
-        for i, step in enumerate(steps):
-            others = [sign[i, j] for j in range(len(steps)) if j != i]
-            if others and all(s == direction for s in others):
-                return step.name
-        return None
+    def extreme(*, lowest: bool) -> str | None:
+        return next((n for n in names if not made.not_below(n, names, lowest=lowest)), None)
 
-    return extreme(-1), extreme(1)
+    return extreme(lowest=True), extreme(lowest=False)

@@ -226,8 +226,10 @@ def _rows_by_extra(
     for name, (compared, record) in columns.items():
         for extra, of_column in record.rows.items():
             more = {"control": compared.column.control} if extra == "dose_points" else {}
-            for row in _with_group(groups, of_column) if extra == "groups" else of_column:
-                rows.setdefault(extra, []).append({"metric": name, **row, **more})
+            heads = [{"by": group.by, "label": group.label} for group in groups]
+            for k, row in enumerate(of_column):
+                head = heads[k] if extra == "groups" else {}
+                rows.setdefault(extra, []).append({"metric": name, **head, **row, **more})
     return rows
 
 
@@ -295,12 +297,6 @@ def _graded_extras(
                 kind="data" if name in NOT_SHOWN else "table",
             )
     yield _worst_images(worst)
-
-
-def _with_group(groups: Sequence[GroupMembers], rows: Sequence[Row]) -> Iterator[Row]:
-    """The rows of "groups" with what their groups have in common."""
-    for group, row in zip(groups, rows, strict=True):
-        yield {"by": group.by, "label": group.label, **row}
 
 
 def _worst_images(worst: Mapping[str, Sequence[Any]]) -> Extra:

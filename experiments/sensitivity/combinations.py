@@ -62,8 +62,8 @@ class MeanAuc:
         places = [list(kind) for kind in kinds]
         if not places:
             return ResampledValue(np.nan, np.full(len(replicates), np.nan), 0, 0)
-        mean = _mean_of([_mean_of(point[g], 0) for g in places], 0)
-        drawn = _mean_of([_mean_of(replicates[:, g], 1) for g in places], 0)
+        mean = mean_of([mean_of(point[g], 0) for g in places], 0)
+        drawn = mean_of([mean_of(replicates[:, g], 1) for g in places], 0)
         n = int(known[:, [k for g in places for k in g]].any(axis=1).sum())
         return ResampledValue(float(mean), drawn, n, n)
 
@@ -77,7 +77,7 @@ class MeanAuc:
             return known, values.sum(axis=0) / known.sum(axis=0), sums / sizes
 
 
-def _mean_of(values: object, axis: int) -> Floats:
+def mean_of(values: object, axis: int) -> Floats:
     """The mean without NaN; NaN where all are."""
     table = np.asarray(values, np.float64)
     known = ~np.isnan(table)
@@ -95,18 +95,15 @@ def severity_order(table: Floats, sets: Sets) -> Floats:
     """
     places = [k for k in summarised(sets) if sets[k].expected == "lower" and sets[k].severity]
     rank: dict[str | None, int] = {severity: r for r, severity in enumerate(SEVERITIES)}
-    per_kind = []
+    per_kind = [np.full(len(table), np.nan)]
     for milder in by_kind(sets, places).values():
-        total, n = np.zeros(len(table)), np.zeros(len(table))
-        for k in milder:
-            worse = [j for j in places if rank[sets[j].severity] > rank[sets[k].severity]]
-            if worse:
-                wins = won(table[:, [k + 1]] - table[:, [j + 1 for j in worse]])
-                total += np.nansum(wins, axis=1)
-                n += (~np.isnan(wins)).sum(axis=1)
-        with np.errstate(invalid="ignore"):
-            per_kind.append(total / n)
-    return _mean_of(per_kind, 0) if per_kind else np.full(len(table), np.nan)
+        worse = {
+            k: [j for j in places if rank[sets[j].severity] > rank[sets[k].severity]]
+            for k in milder
+        }
+        gaps = [table[:, [k + 1]] - table[:, [j + 1 for j in of_k]] for k, of_k in worse.items()]
+        per_kind.append(mean_of(won(np.hstack(gaps)), 1))
+    return mean_of(per_kind, 0)
 
 
 def replicated_mean(values: Floats, counts: Counts) -> ResampledValue:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from metaeval.data.tidy import letters_and_digits
 from metaeval.experiments.measure import ResampledValue, Statistic
-from metaeval.experiments.sensitivity.combinations import Sets, replicated_mean, summarised
+from metaeval.experiments.sensitivity.combinations import Sets, mean_of, replicated_mean, summarised
 from metaeval.results.base import Estimate
 from metaeval.results.run import CorruptionInfo
 from metaeval.stats.ordering.detection import (
@@ -303,15 +303,12 @@ class Rewrites(Statistic):
         self.harmful = [k + 1 for k in summarised(sets) if _is_near_copy(sets[k])]
 
     def of(self, column: Floats) -> ResampledValue:
-        total, n = np.zeros(len(column)), np.zeros(len(column))
-        for k in self.harmless if self.harmful else ():
-            wins = won(column[:, [k + 1]] - column[:, self.harmful])
-            if self.sort is not None:
-                wins = np.where(self.sorts[:, [k]] == self.sort, wins, np.nan)
-            total += np.nansum(wins, axis=1)
-            n += (~np.isnan(wins)).sum(axis=1)
-        with np.errstate(invalid="ignore"):
-            return replicated_mean(total / n, self.counts)
+        gaps = [np.empty((len(column), 0))]
+        for k in self.harmless:
+            counted = self.sort is None or self.sorts[:, [k]] == self.sort
+            changed = np.where(counted, column[:, [k + 1]], np.nan)
+            gaps.append(changed - column[:, self.harmful])
+        return replicated_mean(mean_of(won(np.hstack(gaps)), 1), self.counts)
 
 
 def harmless(sets: Sets) -> list[int]:

@@ -408,9 +408,13 @@ def _cell(result: MeasuredResult, metric: MetricResult, measure: Measure, bold: 
     against = result.controls.get(measure.key)
     compared = against is not None and metric.name in {c.a for c in against.comparisons}
     mark = NOT_ABOVE if against and compared and metric.name not in against.above else ""
+    return PrintCell(_scaled(measure, estimate), bold, mark, estimate.value)
+
+
+def _scaled(measure: Measure, estimate: Estimate) -> str:
+    """The text of a value; only scores have the style's scale."""
     text = with_interval(measure, estimate)
-    shown = scale_numbers(text) if measure.unit == "score" else text
-    return PrintCell(shown, bold, mark, estimate.value)
+    return scale_numbers(text) if measure.unit == "score" else text
 
 
 def _main_columns(extra: Extra) -> list[str]:
@@ -426,9 +430,9 @@ def _people(
     row = [PrintCell("People")]
     for measure in measures:
         estimate = result.people.get(measure.key)
-        text = DASH if estimate is None else with_interval(measure, estimate)
         mark = OF_PEOPLE if estimate is not None and result.people_note else ""
-        row.append(PrintCell(scale_numbers(text) if measure.unit == "score" else text, mark=mark))
+        text = DASH if estimate is None else _scaled(measure, estimate)
+        row.append(PrintCell(text, mark=mark))
         row += [PrintCell(DASH)] * bool(printed[measure.key])
     return row
 
