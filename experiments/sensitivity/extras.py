@@ -25,17 +25,11 @@ class NumbersOfMetric(NamedTuple):
         Set → what the metric sees of it.
     positives
         Harmless set → how often its captions score above a near-copy.
-    monotone
-        Corruption with several levels → share of images in order throughout.
-    invariance
-        Harmless set → the mildest harm of its size, and its cost as a share of that.
     """
 
     measured: Measured
     cells: Mapping[str, SensitivityCell]
     positives: Mapping[str, Estimate]
-    monotone: Mapping[str, Estimate]
-    invariance: Mapping[str, tuple[str, Estimate]]
 
 
 def missed(cells: Mapping[str, SensitivityCell]) -> list[str]:
@@ -157,8 +151,6 @@ DATA = {
     PROFILE_CELLS: "Every metric and change",
     EXAMPLES: "Captions on which metrics err most",
     "positives": "Harmless changes above near-copies",
-    "monotone": "Images with all levels of a corruption in order",
-    "invariance": "The cost of a harmless change against the mildest harm of its size",
 }
 
 
@@ -185,16 +177,6 @@ def _data(of_metrics: Mapping[str, NumbersOfMetric]) -> list[Extra]:
             {"metric": name, "set": set_name, "share": share, "n": share.n}
             for name, of in of_metrics.items()
             for set_name, share in of.positives.items()
-        ],
-        "monotone": [
-            {"metric": name, "corruption": corruption, "share": share, "n": share.n}
-            for name, of in of_metrics.items()
-            for corruption, share in of.monotone.items()
-        ],
-        "invariance": [
-            {"metric": name, "set": set_name, "against": mildest, "share": share}
-            for name, of in of_metrics.items()
-            for set_name, (mildest, share) in of.invariance.items()
         ],
     }
     return [Extra.of(name, title, records[name], kind="data") for name, title in DATA.items()]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import groupby
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -22,10 +21,7 @@ from metaeval.results.run import CorruptionInfo
 from metaeval.stats.ordering.detection import (
     Auc,
     auc_within_images,
-    central_intervals,
     detection,
-    drawn_sums,
-    falls,
     won,
 )
 from metaeval.stats.resampling.bootstrap import Counts
@@ -152,19 +148,6 @@ def _beyond_fluency(table: Floats, fluency: Floats, counts: Counts, confidence: 
     return auc_within_images(table[:, 0], remaining, counts, confidence=confidence)
 
 
-def monotone_shares(
-    table: Floats, sets: Sets, counts: Counts, confidence: float
-) -> dict[str, Estimate]:
-    """Corruption with several levels → share of images that are in the right order throughout."""
-    shares = {}
-    for name, group in groupby(enumerate(sets, 1), key=lambda pair: pair[1].name):
-        places = [k for k, _ in group]
-        if len(places) > 1:
-            ordered = replicated_mean(falls(table[:, [0, *places]].T), counts)
-            shares[name] = ordered.estimate(confidence)
-    return shares
-
-
 def cell_verdict(auc: Estimate, p_adjusted: float | None, expected: str, alpha: float) -> Verdict:
     """The verdict on a cell, in a word.
 
@@ -236,7 +219,6 @@ def balanced(gaps: Floats, bins: int, seed: int) -> npt.NDArray[np.bool_]:
 Sorts = npt.NDArray[np.int8]  # the sort of each harmless change [n_images, n_sets]; -1 elsewhere
 
 FORM = ("words", "grammar", "order", "spelling", "whole caption")  # kinds that change no fact alone
-BANDS = ((1, 1), (2, 3), (4, 10**6))  # edits of the same size, by the number of changed words
 NO_OP, REWRITE, REFERENCE = 0, 1, 2
 # words that carry the grammar of a caption and not its content
 FUNCTION_WORDS = frozenset({
@@ -318,57 +300,3 @@ def harmless(sets: Sets) -> list[int]:
 
 def _is_near_copy(entry: CorruptionInfo) -> bool:
     return entry.expected == "lower" and entry.kind not in FORM
-
-
-def invariance(
-    table: Floats,
-    sets: Sets,
-    cells: Mapping[str, SensitivityCell],
-    counts: Counts,
-    confidence: float,
-) -> dict[str, tuple[str, Estimate]]:
-    """Harmless set → the mildest harm of the same size of edit, and the set's cost as a share of
-    it: 0 costs nothing, 1 as much as that harm.
-
-    Sizes are compared by the median number of edited words: 1, 2 to 3, 4 or more. The mildest is
-    the near-copy of least mean cost among those that the metric sees (`cell_verdict`). Interval by
-    resampled images, the same for both; sets with nothing to compare with are left out.
-    """
-    shares: dict[str, tuple[str, Estimate]] = {}
-    for k, entry in enumerate(sets, 1):
-        if entry.expected != "same":
-            continue
-        size = _band(entry.median_edits)
-        mild = [
-            (cost, j)
-            for j, e in enumerate(sets, 1)
-            if _is_near_copy(e) and size is not None and _band(e.median_edits) == size
-            and cells[e.set].verdict == "sees" and (cost := cells[e.set].cost.value or 0.0) > 0
-        ]  # fmt: skip
-        own_cost = cells[entry.set].cost.value
-        if mild and own_cost is not None:
-            least, j = min(mild)
-            low, high = _ratio_interval(table, k, j, counts, confidence)
-            share = Estimate(value=own_cost / least, low=low, high=high)
-            shares[entry.set] = sets[j - 1].set, share
-    return shares
-
-
-def _band(edits: float | None) -> int | None:
-    if edits is None:
-        return None
-    return next((b for b, (low, high) in enumerate(BANDS) if low <= edits <= high), None)
-
-
-def _ratio_interval(
-    table: Floats, numerator: int, denominator: int, counts: Counts, confidence: float
-) -> tuple[float, float]:
-    gaps = table[:, [0]] - table[:, [numerator, denominator]]
-    known = ~np.isnan(gaps)
-    unit = max(float(np.abs(gaps[known]).max(initial=0)), 1e-300) / 2.0**30
-    total, n = drawn_sums([np.rint(np.where(known, gaps, 0.0) / unit), known], counts)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        means = total / n
-        ratio = means[:, [0]] / means[:, [1]]
-    ratio = np.where(np.isfinite(ratio), ratio, np.nan)
-    return central_intervals(ratio, confidence, known.sum(axis=0).min())[0]

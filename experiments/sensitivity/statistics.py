@@ -54,8 +54,6 @@ from metaeval.experiments.sensitivity.profile import (
     cell_verdict,
     estimate_of,
     harmless,
-    invariance,
-    monotone_shares,
     profile,
     sort_of_rewrite,
 )
@@ -311,8 +309,6 @@ def _numbers(
         Measured(values=values, facts=facts),
         cells,
         {label: of.of(table).estimate(confidence) for label, of in positives.items()},
-        monotone_shares(table, sets, counts, confidence),
-        invariance(table, sets, cells, counts, confidence),
     )
 
 

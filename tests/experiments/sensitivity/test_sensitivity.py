@@ -24,12 +24,8 @@ from metaeval.experiments.sensitivity.profile import (
     REFERENCE,
     REWRITE,
     Rewrites,
-    SensitivityCell,
-    Verdict,
     balanced,
     cell_verdict,
-    invariance,
-    monotone_shares,
     sort_of_rewrite,
 )
 from metaeval.experiments.sensitivity.statistics import Tables
@@ -249,33 +245,6 @@ def test_hard_positives_interval_is_of_images() -> None:
     assert once == twice
 
 
-def cell(verdict: Verdict, cost: float, n: int = 2) -> SensitivityCell:
-    half, nothing = Estimate(value=0.5, n=n), Estimate(value=None)
-    return SensitivityCell(
-        n=n, auc=half, detected=half, tied=0, p=1, p_adjusted=1, cost=Estimate(value=cost),
-        effect=nothing, share_of_another=None, beyond_fluency=None, verdict=verdict, examples=(),
-    )  # fmt: skip
-
-
-def test_invariance_by_hand() -> None:
-    """The rewrite costs 1 on average; of the harms of one edit, 2 is the mildest that is seen, as
-    the milder one is not seen and the mildest of all changes more words."""
-    sets = [
-        entry("mild", "objects"), entry("worse", "numbers"), entry("unseen", "people"),
-        entry("larger", "logic", edits=3.0), entry("rewrite", "harmless", "same"),
-    ]  # fmt: skip
-    table = np.array([[9.0, 7.0, 5.0, 8.9, 8.8, 8.0], [9.0, 7.0, 5.0, 9.0, 8.8, 8.0]] * 5)
-    costs = {e.set: float((table[:, 0] - table[:, k]).mean()) for k, e in enumerate(sets, 1)}
-    cells = {name: cell("sees", cost) for name, cost in costs.items()}
-    cells["unseen"] = cell("blind", costs["unseen"])
-    counts = np.array([[2, 0] * 5, [1, 1] * 5], dtype=np.int8)
-    against, share = invariance(table, sets, cells, counts, 0.95)["rewrite"]
-    assert (against, share.value) == ("mild", pytest.approx(0.5))
-    assert share.interval == pytest.approx((0.5, 0.5))
-    cells |= {name: cell("unsure", costs[name]) for name in ("mild", "worse")}
-    assert invariance(table, sets, cells, counts, 0.95) == {}
-
-
 NAN = float("nan")
 
 
@@ -367,13 +336,6 @@ def test_refinement_leaves_no_control_better_than_chance() -> None:
     assert ((gaps[stays] > 0).sum(axis=0) == (gaps[stays] < 0).sum(axis=0)).all()
     assert (balanced(gaps, 2, seed=0) == stays).all()
     assert not balanced(np.abs(gaps[:, :1]) + 1, 2, seed=0).any()  # it is always right
-
-
-def test_levels_of_one_corruption_are_ordered() -> None:
-    sets = [entry(f"t{k}", "", of=name) for k, name in enumerate(["typos", "typos", "x"])]
-    table = np.array([[3.0, 2.0, 1.0, 0.0], [3.0, 2.0, 2.0, 0.0]])
-    made = monotone_shares(table, sets, np.empty((0, 2), dtype=np.int8), 0.95)
-    assert {name: (e.n, e.value) for name, e in made.items()} == {"typos": (2, 0.5)}
 
 
 def test_every_file_is_in_the_suite_of_scenes_alone_where_it_needs_the_truth() -> None:
