@@ -394,14 +394,12 @@ def score_tables(out: Path, images: pd.Index[Any], names: Sequence[str]) -> dict
 def set_table(captions: pd.DataFrame) -> list[CaptionSet]:
     """The caption sets, worst first."""
     table = []
-    sets = captions[[LEVEL, SET]].drop_duplicates().sort_values("level")
-    for level, name in zip(sets[LEVEL], sets[SET], strict=True):
-        part = captions[captions[SET] == name]
+    for (level, name), part in captions.groupby([LEVEL, SET]):
         requested = part[REQUESTED_RATE].dropna()
         expected = part.loc[part[APPLIED], "expected"]
         table.append(
             CaptionSet(
-                name=name,
+                name=str(name),
                 level=int(level),
                 n=len(part),
                 n_applied=int(part[APPLIED].sum()),
