@@ -133,7 +133,8 @@ class RunRecord:
         """A stage of the run, timed. The failure of an optional one leaves the run finished:
         `run.json` names it, and the log shows the traceback of an error that is not metaeval's."""
         progress.current().begin_stage(name)
-        started, failure = time.perf_counter(), None
+        started = time.perf_counter()
+        failure: str | None = None
         try:
             yield
         except Exception as error:

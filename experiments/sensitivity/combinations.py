@@ -196,7 +196,7 @@ def together(
         chosen, value = max(values, key=lambda pair: (not np.isnan(pair[1]), pair[1]))
         return Combination(*chosen, value, mean_auc(*chosen, second, weights))
 
-    choices = [
+    choices: list[Iterable[tuple[Sequence[str], str]]] = [
         product(combinations(metrics, 2), RULES),
         (((metric,), ALONE) for metric in metrics),
         product(product(metrics, controls), RULES),
@@ -209,9 +209,11 @@ def _scaled(table: Floats, images: Images) -> dict[str, Floats]:
     scores of the given images."""
     reference = table[images]
     known = np.sort(reference[~np.isnan(reference)])
-    mean, spread = (known.mean(), known.std()) if len(known) else (0.0, 0.0)
-    left, right = (np.searchsorted(known, table, side=side) for side in ("left", "right"))
-    ranks = np.where(np.isnan(table), np.nan, (left + right) / (2 * max(1, len(known))))
+    mean, spread = (float(known.mean()), float(known.std())) if len(known) else (0.0, 0.0)
+    places = np.searchsorted(known, table, side="left") + np.searchsorted(
+        known, table, side="right"
+    )
+    ranks = np.where(np.isnan(table), np.nan, places / (2 * max(1, len(known))))
     return {ALONE: table, Z_SCORES: (table - mean) / (spread or 1.0), RANKS: ranks}
 
 

@@ -255,9 +255,10 @@ def _profiles(
 ) -> dict[str, dict[str, SensitivityCell]]:
     """Column → set → what the metric sees of it, with the verdict over all metrics and sets."""
     sets, confidence = tables.sets, tables.confidence
-    fluency = _first_column(tables.scores, results, LANGUAGE_MODEL)
+    ran = (r for r in results if r.family == LANGUAGE_MODEL and r.status == "ok")
+    fluency = next((tables.scores[scored.columns[0].name] for scored in ran), None)
     profiles = {
-        name: profile(table, sets, tables.counts, fluency, images, texts, confidence)
+        name: profile(table, sets, tables.counts, fluency, images.tolist(), texts, confidence)
         for name, table in tables.scores.items()
     }
     if refine:
@@ -348,7 +349,7 @@ def _sorts(
     references = files.read_run_table(out / files.REFERENCES).set_index(IMAGE_ID)[REFERENCES]
     sorts = np.full((len(images), len(sets)), -1, dtype=np.int8)
     for k, entry in enumerate(sets):
-        for i in np.flatnonzero(applied[:, k + 1]) if entry.expected == "same" else ():
+        for i in np.flatnonzero(applied[:, k + 1]).tolist() if entry.expected == "same" else ():
             others = list(references[images[i]])
             sorts[i, k] = sort_of_rewrite(texts[i, 0], texts[i, k + 1], others)
     return sorts
@@ -363,13 +364,6 @@ def _tables(
     columns = [column for s in results if s.status == "ok" for column in s.columns]
     better = {c.name: scores[c.name][0] * (1 if c.higher_is_better else -1) for c in columns}
     return {name: np.where(applied, table, np.nan) for name, table in better.items()}
-
-
-def _first_column(
-    tables: Mapping[str, Floats], results: Sequence[MetricScores], family: str
-) -> Floats | None:
-    ran = (s for s in results if s.family == family and s.status == "ok")
-    return next((tables[scored.columns[0].name] for scored in ran), None)
 
 
 def _refine(

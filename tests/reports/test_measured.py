@@ -122,13 +122,5 @@ def test_highlighted_metrics_stand_out_in_print(tmp_path: Path) -> None:
         page_of(tmp_path, result_of())
 
 
-def test_controls_are_behind_the_metrics_of_the_user() -> None:
-    """Though the user's are scored last."""
-    result = result_of()
-    *metrics, control = result.metrics
-    shown = result.model_copy(update={"metrics": (control, *metrics)}).visible
-    assert [m.name for m in shown] == ["A", "B", "C", "Length"]
-
-
 def _table(folder: Path, form: str) -> str:
     return (folder / files.TABLES / f"measures.{form}").read_text(encoding="utf-8")
