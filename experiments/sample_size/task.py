@@ -99,10 +99,8 @@ class SampleSize(
         sizes: Sequence[int],
         seed: int,
     ) -> dict[str, Any]:
-        """Facts, settings and extras on the stability of the order.
-
-        `values` [n_images, metrics] are the ρ within each image.
-        """
+        """Facts, settings and extras on the stability of the order; `values` [n_images, metrics]
+        are the ρ within each image."""
         stability = order_stability(values, sizes, draws=self.draws, alpha=self.alpha, seed=seed)
         neighbours = []
         lines = [(IN_ORDER, WHOLE, stability.same_order)]

@@ -62,8 +62,8 @@ class MeanAuc:
         places = [list(kind) for kind in kinds]
         if not places:
             return ResampledValue(np.nan, np.full(len(replicates), np.nan), 0, 0)
-        mean = mean_of([mean_of(point[g], 0) for g in places], 0)
-        drawn = mean_of([mean_of(replicates[:, g], 1) for g in places], 0)
+        mean = mean_without_nan([mean_without_nan(point[g], 0) for g in places], 0)
+        drawn = mean_without_nan([mean_without_nan(replicates[:, g], 1) for g in places], 0)
         n = int(known[:, [k for g in places for k in g]].any(axis=1).sum())
         return ResampledValue(float(mean), drawn, n, n)
 
@@ -77,7 +77,7 @@ class MeanAuc:
             return known, values.sum(axis=0) / known.sum(axis=0), sums / sizes
 
 
-def mean_of(values: object, axis: int) -> Floats:
+def mean_without_nan(values: object, axis: int) -> Floats:
     """The mean without NaN; NaN where all are."""
     table = np.asarray(values, np.float64)
     known = ~np.isnan(table)
@@ -102,8 +102,8 @@ def severity_order(table: Floats, sets: Sets) -> Floats:
             for k in milder
         }
         gaps = [table[:, [k + 1]] - table[:, [j + 1 for j in of_k]] for k, of_k in worse.items()]
-        per_kind.append(mean_of(won(np.hstack(gaps)), 1))
-    return mean_of(per_kind, 0)
+        per_kind.append(mean_without_nan(won(np.hstack(gaps)), 1))
+    return mean_without_nan(per_kind, 0)
 
 
 def replicated_mean(values: Floats, counts: Counts) -> ResampledValue:

@@ -15,7 +15,12 @@ import numpy.typing as npt
 
 from metaeval.data.tidy import letters_and_digits
 from metaeval.experiments.measure import ResampledValue, Statistic
-from metaeval.experiments.sensitivity.combinations import Sets, mean_of, replicated_mean, summarised
+from metaeval.experiments.sensitivity.combinations import (
+    Sets,
+    mean_without_nan,
+    replicated_mean,
+    summarised,
+)
 from metaeval.results.base import Estimate
 from metaeval.results.run import CorruptionInfo
 from metaeval.stats.ordering.detection import (
@@ -290,7 +295,7 @@ class Rewrites(Statistic):
             counted = self.sort is None or self.sorts[:, [k]] == self.sort
             changed = np.where(counted, column[:, [k + 1]], np.nan)
             gaps.append(changed - column[:, self.harmful])
-        return replicated_mean(mean_of(won(np.hstack(gaps)), 1), self.counts)
+        return replicated_mean(mean_without_nan(won(np.hstack(gaps)), 1), self.counts)
 
 
 def harmless(sets: Sets) -> list[int]:
