@@ -129,7 +129,7 @@ ALONE, Z_SCORES, RANKS = "alone", "sum of z-scores", "minimum of ranks"
 RULES: Mapping[str, Callable[[Floats, Floats], Floats]] = {Z_SCORES: np.add, RANKS: np.minimum}
 
 
-class Combination(NamedTuple):
+class ChosenColumns(NamedTuple):
     """One metric, or two columns combined by a rule that needs no knowledge of the answer.
 
     Attributes
@@ -154,7 +154,7 @@ class Combination(NamedTuple):
         names = " + ".join(self.columns)
         return names if self.rule == ALONE else f"{names} ({self.rule})"
 
-    def above(self, other: Combination) -> ResampledValue:
+    def above(self, other: ChosenColumns) -> ResampledValue:
         """What it has on the second half above another one."""
         one, two = self.held_out, other.held_out
         return one._replace(value=one.value - two.value, replicates=one.replicates - two.replicates)
@@ -168,7 +168,7 @@ def together(
     *,
     seed: int,
     replicates: int,
-) -> list[Combination]:
+) -> list[ChosenColumns]:
     """The best two metrics, the best single metric, and the best metric with a control, if any.
 
     All three are chosen by their mean AUC over the kinds that harm on a random half of the images;
@@ -190,11 +190,11 @@ def together(
         made = MeanAuc(counts).of(table[half], groups)
         return made._replace(n_units=len(half), n=len(half))
 
-    def best(candidates: Iterable[tuple[Sequence[str], str]]) -> Combination:
+    def best(candidates: Iterable[tuple[Sequence[str], str]]) -> ChosenColumns:
         none = weights[:0, : len(first)]
         values = [(c, mean_auc(*c, first, none).value) for c in candidates]
         chosen, value = max(values, key=lambda pair: (not np.isnan(pair[1]), pair[1]))
-        return Combination(*chosen, value, mean_auc(*chosen, second, weights))
+        return ChosenColumns(*chosen, value, mean_auc(*chosen, second, weights))
 
     choices: list[Iterable[tuple[Sequence[str], str]]] = [
         product(combinations(metrics, 2), RULES),

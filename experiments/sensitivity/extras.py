@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from metaeval.experiments.sensitivity.combinations import Combination, Sets, severities
+from metaeval.experiments.sensitivity.combinations import ChosenColumns, Sets, severities
 from metaeval.experiments.sensitivity.profile import SensitivityCell
 from metaeval.results.base import Cell, Estimate, Measured, MetricResult
 from metaeval.results.measured import EXAMPLES, SETS, Extra
@@ -49,7 +49,7 @@ def sensitivity_extras(
     of_metrics: Mapping[str, NumbersOfMetric],
     sets: Sets,
     kinds: Sequence[str],
-    together: Sequence[Combination],
+    together: Sequence[ChosenColumns],
     confidence: float,
 ) -> Iterator[Extra]:
     """The metrics that see most first, controls last."""
@@ -107,7 +107,7 @@ def _verdicts(of: NumbersOfMetric) -> dict[str, Cell]:
     }
 
 
-def _together(made: Sequence[Combination], confidence: float) -> Extra:
+def _together(made: Sequence[ChosenColumns], confidence: float) -> Extra:
     """The best two metrics, then each of the others with what the two have above it."""
     two, *_ = made
     records = [
