@@ -5,7 +5,7 @@ from pathlib import Path
 from statistics import median
 
 from metaeval.results.base import Estimate, MetricResult
-from metaeval.results.measured import MeasuredResult, ranked
+from metaeval.results.measured import MeasuredResult, in_order
 from metaeval.results.notes import fill_sentences
 from metaeval.results.run import Measure
 from metaeval.results.sentences import (
@@ -154,11 +154,7 @@ def in_printed_order(result: MeasuredResult, first: Measure) -> list[MetricResul
     ran = [metric for metric in result.metrics if metric.ok and metric.statistics is not None]
     metrics = [metric for metric in ran if not metric.column.control]
     controls = [metric for metric in ran if metric.column.control]
-    ordered = []
-    for group in (metrics, controls):
-        known = ranked(group, first)
-        ordered += [*known, *(m for m in group if m not in known)]
-    return ordered
+    return [*in_order(metrics, first), *in_order(controls, first)]
 
 
 def not_run_lines(result: MeasuredResult) -> Iterator[str]:

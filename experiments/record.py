@@ -129,28 +129,23 @@ class RunRecord:
             raise
 
     @contextmanager
-    def stage(self, name: str) -> Iterator[None]:
-        """A stage of the run, timed."""
+    def stage(self, name: str, *, optional: bool = False) -> Iterator[None]:
+        """A stage of the run, timed. The failure of an optional one leaves the run finished:
+        `run.json` names it, and the log shows the traceback of an error that is not metaeval's."""
         progress.current().begin_stage(name)
         started = time.perf_counter()
-        yield
-        seconds = round(time.perf_counter() - started, 3)
-        self.update(stages=(*self.info.stages, StageInfo(name=name, seconds=seconds)))
-        log.debug("%s: %.3f s", name, seconds)
-
-    @contextmanager
-    def optional_stage(self, name: str) -> Iterator[None]:
-        """A stage whose failure leaves the run finished: `run.json` names it, and the log shows
-        the traceback of an error that is not metaeval's."""
-        started = time.perf_counter()
+        failure: str | None = None
         try:
-            with self.stage(name):
-                yield
+            yield
         except Exception as error:
+            if not optional:
+                raise
             log.error("%s: %s", name, error, exc_info=not isinstance(error, MetaevalError))
-            seconds = round(time.perf_counter() - started, 3)
-            failed = StageInfo(name=name, seconds=seconds, error=_one_line(error))
-            self.update(stages=(*self.info.stages, failed))
+            failure = _one_line(error)
+        seconds = round(time.perf_counter() - started, 3)
+        stage = StageInfo(name=name, seconds=seconds, error=failure)
+        self.update(stages=(*self.info.stages, stage))
+        log.debug("%s: %.3f s", name, seconds)
 
     def require_stages(self) -> None:
         """Raise StageError where an optional stage failed."""

@@ -139,11 +139,7 @@ def _stream(experiment: Streaming, config: DictConfig, folder: RunFolder) -> Mea
         summary = hidden_in(experiment.stream(metrics, record), config)
         write_result(out / files.STATISTICS, summary)
         _write_answers(out)
-        if config.report:
-            record.write_partial()
-            with record.optional_stage("report"):
-                _write_report(config.report, out)
-        record.finish(summary.metrics)
+        _finish(record, summary.metrics)
     next_file = _next_file(config, out)
     notes = [] if journal is None else journal.summary()
     print(*notes, experiment.printout(summary, out, next_file), sep="\n", flush=True)
@@ -221,12 +217,17 @@ def _next_file(config: DictConfig, out: Path) -> Path:
     return report if config.report and report.is_file() else out / files.STATISTICS
 
 
-def _write_report(node: DictConfig, out: Path) -> None:
-    """Write the report of a node, its tables in the style that the node describes."""
-    style = PrintStyle.of(plain(node))
-    options = {name: value for name, value in node.items() if not hasattr(style, str(name))}
-    with print_style(style):
-        instantiate(options)(out)
+def _finish(record: RunRecord, metrics: Sequence[MetricResult]) -> None:
+    """Write the report, if the run has one, its tables in the style that its node describes; then
+    that the run is finished."""
+    if node := record.config.report:  # report=none is an empty node
+        record.write_partial()
+        with record.stage("report", optional=True):
+            style = PrintStyle.of(plain(node))
+            options = {name: value for name, value in node.items() if not hasattr(style, str(name))}
+            with print_style(style):
+                instantiate(options)(record.out)
+    record.finish(metrics)
 
 
 def _answers(out: Path) -> AbstractContextManager[AnswerJournal | None]:
@@ -278,11 +279,7 @@ def _stages(
     by_name = {n: (m, p.scored) for (n, m), p in zip(metrics.items(), passes, strict=False)}
     _explain(experiment, data, by_name, summary, record)
     _write_answers(out, experiment.rated_captions(data))  # the report reads them
-    if config.report:  # report=none is an empty node
-        record.write_partial()
-        with record.optional_stage("report"):
-            _write_report(config.report, out)
-    record.finish(_entries(passes))
+    _finish(record, _entries(passes))
     return summary, passes
 
 

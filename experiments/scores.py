@@ -155,16 +155,12 @@ def explanations(
     images: int,
     store: Store,
 ) -> dict[str, object]:
-    """The content of explanations.json (see `metaeval.runs.files`), from a run's files in `out`.
+    """The content of explanations.json (see `metaeval.runs.files`), from captions.parquet in `out`.
 
     Parameters
     ----------
-    out
-        The folder with the run's captions.parquet.
     metrics
         The run's metrics and their scores, by their names in the configuration.
-    dataset
-        The run's dataset.
     chosen
         Column → the images to explain: those of its worst inversions, and those of the column that
         the report shows first.

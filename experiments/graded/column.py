@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from metaeval.experiments.graded.differences import Comparable, extreme_steps
 from metaeval.experiments.graded.seeds import order_measures, seed_spread
+from metaeval.experiments.measure import ResampledValue
 from metaeval.results.base import Cell, Estimate, Measured, Model
 from metaeval.results.graded import MEASURES, SWEEP_MEASURES, dose_rows, record_cells
 from metaeval.stats.correlation.rank_order import rank_orders_within
@@ -87,17 +88,11 @@ class ColumnRecord(Model):
     worst_images: tuple[int, ...]
 
 
-class ColumnStatistics(NamedTuple):
-    """The statistics of a column, and its measures with their replicates."""
-
-    record: ColumnRecord
-    comparable: Comparable
-
-
 def column_statistics(
     design: Design, tables: Sequence[Floats], higher_is_better: bool
-) -> ColumnStatistics:
-    """The statistics of one column from its scores [n_images, n_sets] of each corruption seed.
+) -> tuple[ColumnRecord, Comparable]:
+    """The statistics of one column from its scores [n_images, n_sets] of each corruption seed, and
+    its measures with their replicates.
 
     The run's own seed comes first. NaN = not scored.
     """
@@ -145,7 +140,7 @@ def column_statistics(
         rows=_rows_of_extras(design, result, by_seed, n_images),
         worst_images=tuple(worst_first(severity)[:WORST_IMAGES].tolist()),
     )
-    return ColumnStatistics(record, comparable_of(result))
+    return record, comparable_of(result, n_images)
 
 
 def _rows_of_extras(
@@ -194,22 +189,25 @@ def _set_rows(record: GradedRecord) -> Iterator[Row]:
         yield {"set": name, **row, **{f"quantile_{q}": x for q, x in quantiles.items()}}
 
 
-def comparable_of(result: ResampledGraded) -> Comparable:
-    """The measures of a column and their replicates."""
-    return Comparable(
-        {name: getattr(result.record, name).value for name in MEASURES},
-        _replicates(result.resampled, result.within),
-    )
+def comparable_of(result: ResampledGraded, n_images: int) -> Comparable:
+    """The measures of a column of so many images, and their replicates."""
+    values = {name: getattr(result.record, name).value for name in MEASURES}
+    return _comparable(values, result.resampled, result.within, n_images)
 
 
 def comparable_statistics(scores: Floats, levels: Sequence[int], counts: Counts) -> Comparable:
     """The measures alone, of scores [n_images, n_sets], higher is better, with replicates."""
     within = resampled_means(rank_orders_within(scores, levels), counts)
     resampled = replicate_statistics(scores, np.array(levels), counts)
-    return Comparable(order_measures(scores, levels), _replicates(resampled, within))
+    n_images = int((~np.isnan(scores)).any(axis=1).sum())
+    return _comparable(order_measures(scores, levels), resampled, within, n_images)
 
 
-def _replicates(resampled: Replicates, within: Floats) -> dict[str, Floats]:
-    """The replicates by measure."""
-    values = (resampled.rank_order_rho, within, resampled.pairwise_accuracy)
-    return dict(zip(MEASURES, values, strict=True))
+def _comparable(
+    values: Mapping[str, float], resampled: Replicates, within: Floats, n: int
+) -> Comparable:
+    drawn = (resampled.rank_order_rho, within, resampled.pairwise_accuracy)
+    return {
+        name: ResampledValue(values[name], replicates, n, n)
+        for name, replicates in zip(MEASURES, drawn, strict=True)
+    }

@@ -17,11 +17,7 @@ from metaeval.results.run import Measure
 from metaeval.runs.records import ScoreColumn
 from metaeval.stats.ordering.graded import ResampledGraded
 from metaeval.stats.resampling.items import Floats
-from metaeval.stats.significance.comparison import (
-    adjusted_in_family,
-    is_significant,
-    on_common_items,
-)
+from metaeval.stats.significance.comparison import on_common_items, resampled_difference
 from metaeval.stats.significance.paired_differences import (
     detectable_difference,
     images_needed,
@@ -31,14 +27,7 @@ from metaeval.stats.significance.paired_differences import (
 POWER = 0.8
 
 
-class Comparable(NamedTuple):
-    """The measures of one column, and their replicates over the same resampled images.
-
-    `values` maps a measure to its value, `replicates` to float64 [replicates].
-    """
-
-    values: Mapping[str, float]
-    replicates: Mapping[str, Floats]
+Comparable = Mapping[str, ResampledValue]  # measure → its value, of the same resampled images
 
 
 class ComparedColumn(NamedTuple):
@@ -60,43 +49,29 @@ class ComparedColumn(NamedTuple):
     comparable: Comparable
 
 
-class OrderMeasures:
-    """The measures of scores [n_images, n_sets], higher is better; equal tables are computed once.
-
-    `compute` computes them. Those of the `columns` on all their scores are known.
-    """
-
-    def __init__(
-        self, columns: Sequence[ComparedColumn], compute: Callable[[Floats], Comparable]
-    ) -> None:
-        self._compute = compute
-        self._known = {self._key(c.scores): c.comparable for c in columns}
-
-    def of(self, scores: Floats) -> Comparable:
-        """The measures of one table."""
-        key = self._key(scores)
-        if key not in self._known:
-            self._known[key] = self._compute(scores)
-        return self._known[key]
-
-    @staticmethod
-    def _key(scores: Floats) -> bytes:
-        """A digest; every NaN counts as the same."""
-        return sha256(np.where(np.isnan(scores), np.nan, scores).tobytes()).digest()
-
-
 class OrderStatistic(Statistic):
-    """One of the measures of scores [n_images, n_sets]; the units are images with a score."""
+    """One of the measures of scores [n_images, n_sets]; the units are images with a score.
+
+    `compute` computes all measures of a table, which go into `known`, by a digest of the table.
+    """
 
     span = math.inf
 
-    def __init__(self, measure: str, measures: OrderMeasures) -> None:
-        self.measure, self.measures = measure, measures
+    def __init__(
+        self, measure: str, known: dict[bytes, Comparable], compute: Callable[[Floats], Comparable]
+    ) -> None:
+        self.measure, self.measures, self.compute = measure, known, compute
 
     def of(self, column: Floats) -> ResampledValue:
-        made = self.measures.of(column)
-        n = int((~np.isnan(column)).any(axis=1).sum())
-        return ResampledValue(made.values[self.measure], made.replicates[self.measure], n, n)
+        key = table_digest(column)
+        if key not in self.measures:
+            self.measures[key] = self.compute(column)
+        return self.measures[key][self.measure]
+
+
+def table_digest(scores: Floats) -> bytes:
+    """A digest of a table; every NaN counts as the same."""
+    return sha256(np.where(np.isnan(scores), np.nan, scores).tobytes()).digest()
 
 
 def compare_columns(
@@ -108,13 +83,13 @@ def compare_columns(
     Parts and networks without training are compared with controls, too. The ceiling is not a
     control to beat.
     """
-    measures, tables = OrderMeasures(columns, compute), {c.column.name: c.scores for c in columns}
+    known = {table_digest(c.scores): c.comparable for c in columns}
+    tables = {c.column.name: c.scores for c in columns}
     ceiling = next((c.scores for c in columns if c.family == CEILING), None)
     outcomes = {
-        key: Outcomes(
-            Measure(key, key), tables, OrderStatistic(key, measures), family=key, ceiling=ceiling
-        )
+        key: Outcomes(Measure(key, key), tables, statistic, family=key, ceiling=ceiling)
         for key in MEASURES
+        for statistic in [OrderStatistic(key, known, compute)]
     }
     alpha = round(1 - confidence, 12)
     pairs = measure(
@@ -144,13 +119,12 @@ def _with_power(comparisons: Comparisons, outcomes: Outcomes, confidence: float)
         a, b = map(outcomes.statistic.known, common)
         n = a.n_units
         paired = paired_difference(a.value, b.value, a.replicates, b.replicates, n, confidence)
-        needed = None
-        if not math.isnan(paired.error):
-            needed = images_needed(n, paired.difference, paired.error, level, POWER)
         power = Power(
             effect=paired.effect,
             detectable=detectable_difference(paired.error, level, POWER),
-            images_needed=needed,
+            images_needed=None
+            if math.isnan(paired.error)
+            else images_needed(n, paired.difference, paired.error, level, POWER),
         )
         pairs.append(pair.model_copy(update={"power": power}))
     return comparisons.model_copy(update={"pairs": tuple(pairs)})
@@ -164,24 +138,16 @@ def extreme_steps(
     A step is named only if its AUC differs significantly from that of *every* other step, after
     Holm's correction over all pairs of steps; otherwise `None`.
     """
-    steps = result.record.adjacent_auc
-    aucs, resampled = [step.auc.value for step in steps], result.resampled.adjacent_auc
+    steps = [(s.name, s.auc.value) for s in result.record.adjacent_auc]
+    drawn = zip(steps, result.resampled.adjacent_auc, strict=True)
     tests = {
-        (i, j): paired_difference(
-            aucs[i], aucs[j], resampled[i], resampled[j], n_images, confidence
-        )
-        for i, j in combinations(range(len(steps)), 2)
+        (a, b): resampled_difference(x, y, of_a, of_b, n_images, confidence=confidence)
+        for ((a, x), of_a), ((b, y), of_b) in combinations(drawn, 2)
     }
-    sign = {}
-    for (i, j), p in adjusted_in_family({pair: t.p for pair, t in tests.items()}).items():
-        sign[i, j] = is_significant(p, 1 - confidence) * np.sign(tests[i, j].difference)
-        sign[j, i] = -sign[i, j]
+    made = Comparisons.tested(tests, "auc", "steps", 1 - confidence)
+    names = [name for name, _ in steps] if tests else []
 
-    def extreme(direction: int) -> str | None:
-        for i, step in enumerate(steps):
-            others = [sign[i, j] for j in range(len(steps)) if j != i]
-            if others and all(s == direction for s in others):
-                return step.name
-        return None
+    def extreme(*, lowest: bool) -> str | None:
+        return next((n for n in names if not made.not_below(n, names, lowest=lowest)), None)
 
-    return extreme(-1), extreme(1)
+    return extreme(lowest=True), extreme(lowest=False)

@@ -133,7 +133,7 @@ def statistics(
     sets = set_table(captions)
     groups = image_groups(dataset, images.tolist(), captions, sets[0].name if floor else None)
     design = _design(captions, images, sets, groups, floor, config.stats)
-    columns = _computed_columns(results, _score_tables(out, images, design.names), design)
+    columns = _computed_columns(results, score_tables(out, images, design.names), design)
     rows = _rows_by_extra(columns, groups)
     metrics = _metric_results(results, columns, experiment, dataset, config.seed, corruptions)
     printed, others = _published(metrics, published)
@@ -207,14 +207,14 @@ def _computed_columns(
             values = tables[column.name]
             # the scores of the ceiling are levels, which have no curve
             has_curve = column.part_of is None and scored.family != CEILING
-            computed = column_statistics(
+            record, comparable = column_statistics(
                 design if has_curve else design._replace(curve=None),
                 values,
                 column.higher_is_better,
             )
             better = values[0] if column.higher_is_better else -values[0]
-            compared = ComparedColumn(column, scored.family, better, computed.comparable)
-            made[column.name] = compared, computed.record
+            compared = ComparedColumn(column, scored.family, better, comparable)
+            made[column.name] = compared, record
     return made
 
 
@@ -226,8 +226,10 @@ def _rows_by_extra(
     for name, (compared, record) in columns.items():
         for extra, of_column in record.rows.items():
             more = {"control": compared.column.control} if extra == "dose_points" else {}
-            for row in _with_group(groups, of_column) if extra == "groups" else of_column:
-                rows.setdefault(extra, []).append({"metric": name, **row, **more})
+            heads = [{"by": group.by, "label": group.label} for group in groups]
+            for k, row in enumerate(of_column):
+                head = heads[k] if extra == "groups" else {}
+                rows.setdefault(extra, []).append({"metric": name, **head, **row, **more})
     return rows
 
 
@@ -283,7 +285,8 @@ def _graded_extras(
     worst: Mapping[str, list[Any]],
 ) -> Iterator[Extra]:
     """Yield the versions, the tables of the metrics in the order of `TITLES`, and worst images."""
-    yield Extra.of(SETS, "Versions, worst first", map(_set_row, sets), folded=True)
+    versions = ({"set": s[0], **dict(zip(s._fields[1:], s[1:], strict=True))} for s in sets)
+    yield Extra.of(SETS, "Versions, worst first", versions, folded=True)
     for name in TITLES:
         if name in rows:
             yield Extra.of(
@@ -294,17 +297,6 @@ def _graded_extras(
                 kind="data" if name in NOT_SHOWN else "table",
             )
     yield _worst_images(worst)
-
-
-def _with_group(groups: Sequence[GroupMembers], rows: Sequence[Row]) -> Iterator[Row]:
-    """The rows of "groups" with what their groups have in common."""
-    for group, row in zip(groups, rows, strict=True):
-        yield {"by": group.by, "label": group.label, **row}
-
-
-def _set_row(entry: CaptionSet) -> dict[str, Any]:
-    row = entry._asdict()
-    return {"set": row.pop("name"), **row}
 
 
 def _worst_images(worst: Mapping[str, Sequence[Any]]) -> Extra:
@@ -388,7 +380,7 @@ def curve_of(sets: Sequence[CaptionSet], floor: bool) -> Curve | None:
     return Curve(order, doses, [sets[k].mean_realised_rate for k in order])
 
 
-def _score_tables(out: Path, images: pd.Index[Any], names: list[str]) -> dict[str, list[Floats]]:
+def score_tables(out: Path, images: pd.Index[Any], names: Sequence[str]) -> dict[str, list[Floats]]:
     """Column → its scores [n_images, n_sets], then those of each further corruption seed."""
     tables: dict[str, list[Floats]] = {}
     for metric, part in files.read_run_table(out / files.SCORES).groupby(METRIC, sort=False):
@@ -402,14 +394,12 @@ def _score_tables(out: Path, images: pd.Index[Any], names: list[str]) -> dict[st
 def set_table(captions: pd.DataFrame) -> list[CaptionSet]:
     """The caption sets, worst first."""
     table = []
-    sets = captions[[LEVEL, SET]].drop_duplicates().sort_values("level")
-    for level, name in zip(sets[LEVEL], sets[SET], strict=True):
-        part = captions[captions[SET] == name]
+    for (level, name), part in captions.groupby([LEVEL, SET]):
         requested = part[REQUESTED_RATE].dropna()
         expected = part.loc[part[APPLIED], "expected"]
         table.append(
             CaptionSet(
-                name=name,
+                name=str(name),
                 level=int(level),
                 n=len(part),
                 n_applied=int(part[APPLIED].sum()),
@@ -428,17 +418,23 @@ def image_by_set(
     value: str | npt.NDArray[Any],
     images: pd.Index[Any],
     names: Sequence[str],
-) -> Floats:
+) -> npt.NDArray[Any]:
     """The column `value` as [n_images, n_sets]; the table has one row per image and set.
 
     `value` may also be an array with the rows of the table: [n] or [n, k]. NaN without a row.
+    Texts stay texts.
     """
     data = table[value].to_numpy() if isinstance(value, str) else value
     row = images.get_indexer(pd.Index(table[IMAGE_ID]))
     column = pd.Index(names).get_indexer(pd.Index(table[SET]))
-    values = np.full((len(images), len(names), *data.shape[1:]), np.nan)
+    shape = (len(images), len(names), *data.shape[1:])
+    values = np.full(shape, np.nan, np.result_type(data.dtype, np.float64))
     values[row, column] = data
     return values
+
+
+OF_LENGTH, OF_OBJECTS = "words of the human caption", "annotated objects"
+OF_FLOOR = "share of the {} caption's words in a reference"
 
 
 class GroupMembers(NamedTuple):
@@ -459,15 +455,16 @@ def image_groups(
     place = dataset.positions()
     rows = [place[image] for image in images]
     lengths = np.array([len(dataset.human[k].split()) for k in rows], dtype=np.float64)
-    groups = thirds("words of the human caption", lengths)
+    groups = thirds(OF_LENGTH, lengths)
     objects = dataset.part("objects")
     if not isinstance(objects, Absent):
-        groups += thirds("annotated objects", _object_counts(objects, images))
+        counts = [len(objects[i].labels) if i in objects else 0 for i in images]
+        groups += thirds(OF_OBJECTS, np.array(counts, dtype=np.float64))
     if floor is not None:
         part = captions[captions[SET] == floor].set_index(IMAGE_ID)[CAPTION]
         references = [dataset.references[k] for k in rows]
         fits = [greatest_overlap(part[i], refs) for i, refs in zip(images, references, strict=True)]
-        groups += thirds(f"share of the {floor} caption's words in a reference", np.array(fits), 2)
+        groups += thirds(OF_FLOOR.format(floor), np.array(fits), 2)
     return groups
 
 
@@ -480,12 +477,6 @@ def greatest_overlap(caption: str, references: Sequence[str]) -> float:
 
 def _words(text: str) -> set[str]:
     return {word.strip(".,!?;:\"'") for word in text.lower().split()}
-
-
-def _object_counts(objects: Mapping[Any, Any], images: Sequence[Any]) -> Floats:
-    return np.array(
-        [len(objects[i].labels) if i in objects else 0 for i in images], dtype=np.float64
-    )
 
 
 def thirds(by: str, values: Floats, digits: int = 0) -> list[GroupMembers]:

@@ -131,8 +131,7 @@ class Graded(
         """The published values, if there are any for this experiment."""
         if self.preset is None:
             return None
-        values = values_of(PAPER, self.preset)
-        return published_values(values, PRESETS[self.preset][1], dataset, config)
+        return published_values(self.preset, dataset, config)
 
     def check(self, config: DictConfig) -> None:
         self.corruptions(config)
@@ -238,16 +237,9 @@ class Graded(
         }
 
 
-def published_values(
-    values: Mapping[str, float],
-    paper: Mapping[str, object],
-    dataset: CaptionDataset,
-    config: DictConfig,
-) -> PublishedInfo:
-    """The published values, and why this run differs from the paper's protocol, if it does.
-
-    `paper` is the corruption node (without `_target_`) that the paper used.
-    """
+def published_values(preset: str, dataset: CaptionDataset, config: DictConfig) -> PublishedInfo:
+    """The published values, and why this run differs from the paper's protocol, if it does."""
+    _, paper = PRESETS[preset]
     ours = {key: value for key, value in config.corruption.items() if key != "_target_"}
     differs = [key for key, value in paper.items() if ours.get(str(key)) != value]
     reasons = fill_sentences(
@@ -260,7 +252,10 @@ def published_values(
     )
     why_not = next(reasons, None)
     return PublishedInfo(
-        source=SOURCE, comparable=why_not is None, why_not=why_not, rank_order_rho=values
+        source=SOURCE,
+        comparable=why_not is None,
+        why_not=why_not,
+        rank_order_rho=values_of(PAPER, preset),
     )
 
 

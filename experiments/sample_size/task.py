@@ -10,14 +10,14 @@ import numpy.typing as npt
 import pandas as pd
 
 from metaeval.data.dataset import CaptionDataset
-from metaeval.experiments.graded.statistics import image_by_set, set_table
+from metaeval.experiments.graded.statistics import score_tables, set_table
 from metaeval.experiments.graded.task import Graded
 from metaeval.experiments.record import RunRecord
 from metaeval.options import OpenShare, PositiveInt
 from metaeval.results.base import Estimate, MetricResult
 from metaeval.results.measured import Extra, MeasuredResult
 from metaeval.runs import files
-from metaeval.runs.records import IMAGE_ID, METRIC
+from metaeval.runs.records import IMAGE_ID
 from metaeval.scoring import MetricScores
 from metaeval.stats.correlation.rank_order import rank_orders_within
 from metaeval.stats.resampling.bootstrap import MIN_UNITS
@@ -27,12 +27,14 @@ from metaeval.stats.significance.paired_differences import student
 Floats = npt.NDArray[np.float64]
 IN_ORDER, SIGNIFICANT = "share of samples in order", "share of samples with a significant test"
 PREDICTED = "power by the formula"
+WHOLE, MORE = "the whole order", "more than {}"
 NO_ORDER = f"Fewer than two metrics or {MIN_UNITS} images: there is no order to test."
 NEIGHBOURS = (
     "Neighbours in the order by ρ within an image: images until {share:g}% of the samples have "
     "them in this order, and until a paired test is significant in {power:g}%, observed and by the "
     "power formula"
 )
+BY_SIZE, OF_SAMPLES = "Samples by their number of images", "Order of the samples"
 SIZES = (25, 50, 100, 200, 500, 1000, 2000, 5000)
 
 
@@ -97,32 +99,26 @@ class SampleSize(
         sizes: Sequence[int],
         seed: int,
     ) -> dict[str, Any]:
-        """Facts, settings and extras on the stability of the order.
-
-        `values` [n_images, metrics] are the ρ within each image.
-        """
+        """Facts, settings and extras on the stability of the order; `values` [n_images, metrics]
+        are the ρ within each image."""
         stability = order_stability(values, sizes, draws=self.draws, alpha=self.alpha, seed=seed)
         neighbours = []
-        lines = [(IN_ORDER, "the whole order", stability.same_order)]
+        lines = [(IN_ORDER, WHOLE, stability.same_order)]
         for (a, b), same, significant in zip(
             pairwise(stability.order), stability.same_sign, stability.significant, strict=True
         ):
             gap = values[:, a] - values[:, b]
             mean, sd = float(gap.mean()), float(gap.std(ddof=1))
+            needed = {
+                "images_same_order": _first(sizes, same, self.stable),
+                "images_significant": _first(sizes, significant, self.power),
+                "images_by_formula": images_with_interval(gap, self.alpha, self.power),
+            }
+            difference = {"difference": mean_with_interval(gap), "sd": sd}
+            neighbours.append({"better": names[a], "worse": names[b], **difference, **needed})
             predicted = np.array([power_at(size, mean, sd, alpha=self.alpha) for size in sizes])
-            neighbours.append(
-                {
-                    "better": names[a],
-                    "worse": names[b],
-                    "difference": mean_with_interval(gap),
-                    "sd": sd,
-                    "images_same_order": _first(sizes, same, self.stable),
-                    "images_significant": _first(sizes, significant, self.power),
-                    "images_by_formula": images_with_interval(gap, self.alpha, self.power),
-                }
-            )
             of_panels = ((IN_ORDER, same), (SIGNIFICANT, significant), (PREDICTED, predicted))
-            lines += [(panel, f"{names[a]} > {names[b]}", of) for panel, of in of_panels]
+            lines += [(panel, " > ".join([names[a], names[b]]), of) for panel, of in of_panels]
         points = (
             {"panel": panel, "line": line, "x": size, "y": share, "x_title": "images"}
             for panel, line, shares in lines
@@ -138,7 +134,7 @@ class SampleSize(
             "facts": {
                 **graded.facts,
                 "Scored by every metric": len(values),
-                "Images for a stable order": enough or f"more than {sizes[-1]}",
+                "Images for a stable order": enough or MORE.format(sizes[-1]),
             },
             "settings": {
                 **graded.settings,
@@ -148,9 +144,9 @@ class SampleSize(
                 "test_alpha": self.alpha,
             },
             "extras": (
-                Extra.of("sample_size", "Samples by their number of images", points, kind="curves"),
+                Extra.of("sample_size", BY_SIZE, points, kind="curves"),
                 Extra.of("neighbours", title, neighbours),
-                Extra.of("samples", "Order of the samples", samples, folded=True),
+                Extra.of("samples", OF_SAMPLES, samples, folded=True),
                 *graded.extras,
             ),
             "caveat": "",
@@ -198,13 +194,13 @@ def _first(sizes: Sequence[int], shares: np.ndarray[Any, Any], wanted: float) ->
 def _of_images(out: Path, metrics: Sequence[MetricResult]) -> Floats:
     """[n_images, metrics]: the rank-order ρ of each image alone."""
     captions = files.read_run_table(out / files.CAPTIONS)
-    scores = files.read_run_table(out / files.SCORES)
     images = pd.Index(captions[IMAGE_ID].unique())
     sets = set_table(captions)
-    labels, levels = [s.name for s in sets], [s.level for s in sets]
-    columns = []
-    for metric in metrics:
-        values = image_by_set(scores[scores[METRIC] == metric.name], "score", images, labels)
-        upward = metric.column.higher_is_better
-        columns.append(rank_orders_within(values if upward else -values, levels))
+    tables = score_tables(out, images, [s.name for s in sets])
+    columns = [
+        rank_orders_within(
+            tables[m.name][0] * (1 if m.column.higher_is_better else -1), [s.level for s in sets]
+        )
+        for m in metrics
+    ]
     return np.stack(columns, axis=1)

@@ -60,6 +60,7 @@ from metaeval.text.tokenizers.base import forget_texts
 
 ROWS = ".blocks"  # a folder of the run's, gone when it ends
 _NUMBER, _FIRST, _FILE = "number", "first", "file"  # the columns of Ray's rows
+NO_CLUSTER = "task.scoring=ray: Ray did not start ({})"
 _FAILED = "why "  # before a metric's name: the column of reasons
 
 
@@ -113,16 +114,7 @@ def score_blocks(
     items = [_item(block, folder) for block in todo]
     if not items:
         return
-    for logger in ("ray", "ray.data"):  # they report every step
-        logging.getLogger(logger).setLevel(logging.ERROR)
-    if not ray.is_initialized():
-        try:
-            ray.init(include_dashboard=False, log_to_driver=False, logging_level="error")
-        except Exception as error:  # no cluster at RAY_ADDRESS, or a machine too busy to start one
-            problem = f"task.scoring=ray: Ray did not start ({one_line(error)})"
-            raise ConfigError(problem) from error
-    context = ray.data.DataContext.get_current()
-    context.enable_progress_bars = False
+    _start(ray)
     held = ray.put(dataset)
     rows = ray.data.from_items(items, override_num_blocks=len(items))
     gpus = ray.cluster_resources().get("GPU", 0)
@@ -144,6 +136,18 @@ def score_blocks(
         }
         yield block, scores
     shutil.rmtree(folder, ignore_errors=True)
+
+
+def _start(ray: Any) -> None:
+    """Find or start a cluster, which reports no step."""
+    for logger in ("ray", "ray.data"):
+        logging.getLogger(logger).setLevel(logging.ERROR)
+    if not ray.is_initialized():
+        try:
+            ray.init(include_dashboard=False, log_to_driver=False, logging_level="error")
+        except Exception as error:  # no cluster at RAY_ADDRESS, or a machine too busy to start one
+            raise ConfigError(NO_CLUSTER.format(one_line(error))) from error
+    ray.data.DataContext.get_current().enable_progress_bars = False
 
 
 def _item(block: RowBlock, folder: Path) -> dict[str, int | str]:

@@ -67,8 +67,9 @@ def read_rows(
         untyped = path.suffix.lower() in TEXTS  # whose cells are all text
         registry = ImageIdRegistry(path, "image_id") if untyped else None
         names = ("image_id", "caption", "references")
-        records = rename_fields(_records(path), None, (), path, [], names, option="")
-        for where, fields in records:
+        is_parquet = path.suffix.lower() == ".parquet"
+        records = read_parquet(path, most=None) if is_parquet else read_table(path).rows
+        for where, fields in rename_fields(records, None, (), path, [], names, option=""):
             yield _row(path, where, fields, known, tidy, registry)
 
 
@@ -94,13 +95,6 @@ def own_dataset(rows: Sequence[CaptionRow]) -> tuple[CaptionDataset, npt.NDArray
     table = pd.DataFrame({"image_id": ids, "caption": "", "references": references})
     given = given_captions(table, image_source="other")
     return given.dataset, given.image_index
-
-
-def _records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    if path.suffix.lower() == ".parquet":
-        yield from read_parquet(path, most=None)
-    else:
-        yield from read_table(path).rows
 
 
 def _row(

@@ -4,9 +4,12 @@ A combination is one that a user can compute without knowing which caption is wh
 z-scores, or the minimum of ranks, with means, deviations and ranks of the first half.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from hashlib import sha256
 from itertools import combinations, product
-from typing import Literal, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +21,6 @@ from metaeval.data.dataset import CaptionDataset
 from metaeval.experiments.graded.task import configured
 from metaeval.experiments.measure import ResampledValue
 from metaeval.options import unknown
-from metaeval.results.base import Estimate
 from metaeval.results.run import CorruptionInfo
 from metaeval.stats.ordering.detection import drawn_sums, won
 from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts
@@ -40,45 +42,42 @@ def by_kind(sets: Sets, places: Iterable[int]) -> dict[str, list[int]]:
     return groups
 
 
-def of_images(value: float, replicates: Floats, n: int) -> ResampledValue:
-    """A mean over so many images, with its replicates."""
-    return ResampledValue(value, replicates, n, n)
-
-
 class MeanAuc:
-    """Means of AUC over sets and kinds, with whole images resampled.
+    """Means of AUC over sets and kinds, with whole images resampled; each table once.
 
-    `table` is float64 [n_images, 1 + n_sets], the human captions first, higher is better. A set
+    A table is float64 [n_images, 1 + n_sets], the human captions first, higher is better. A set
     without a score in a replicate is left out of its kind there.
     """
 
-    def __init__(self, table: Floats, counts: Counts, confidence: float) -> None:
+    def __init__(self, counts: Counts) -> None:
+        self.counts = counts
+        self._known: dict[bytes, tuple[npt.NDArray[np.bool_], Floats, Floats]] = {}
+
+    def of(self, table: Floats, kinds: Iterable[Sequence[int]]) -> ResampledValue:
+        """The mean over kinds of the mean over the sets of each."""
+        key = sha256(table.tobytes()).digest()
+        if key not in self._known:
+            self._known[key] = self._by_set(table)
+        known, point, replicates = self._known[key]
+        places = [list(kind) for kind in kinds]
+        if not places:
+            return ResampledValue(np.nan, np.full(len(replicates), np.nan), 0, 0)
+        mean = mean_without_nan([mean_without_nan(point[g], 0) for g in places], 0)
+        drawn = mean_without_nan([mean_without_nan(replicates[:, g], 1) for g in places], 0)
+        n = int(known[:, [k for g in places for k in g]].any(axis=1).sum())
+        return ResampledValue(float(mean), drawn, n, n)
+
+    def _by_set(self, table: Floats) -> tuple[npt.NDArray[np.bool_], Floats, Floats]:
+        """Which images have a score, the AUC, and its replicates: of each set."""
         wins = won(table[:, [0]] - table[:, 1:])
         known = ~np.isnan(wins)
         values = np.where(known, wins, 0.0)
-        sums, sizes = drawn_sums([values, known], counts)
-        self._n = known
-        self._confidence = confidence
+        sums, sizes = drawn_sums([values, known], self.counts)
         with np.errstate(invalid="ignore", divide="ignore"):
-            self._point = values.sum(axis=0) / known.sum(axis=0)
-            self._replicates = sums / sizes
-
-    def over_kinds(self, groups: Iterable[Sequence[int]]) -> Estimate:
-        """The mean over kinds of the mean over the sets of each."""
-        return self.replicated(groups).estimate(self._confidence)
-
-    def replicated(self, groups: Iterable[Sequence[int]]) -> ResampledValue:
-        """The same with its replicates."""
-        places = [list(group) for group in groups]
-        if not places:
-            return of_images(np.nan, np.full(len(self._replicates), np.nan), 0)
-        point = _mean_of([_mean_of(self._point[None, g], 1) for g in places], 0)
-        replicates = _mean_of([_mean_of(self._replicates[:, g], 1) for g in places], 0)
-        n = int(self._n[:, [k for g in places for k in g]].any(axis=1).sum())
-        return of_images(float(point[0]), replicates, n)
+            return known, values.sum(axis=0) / known.sum(axis=0), sums / sizes
 
 
-def _mean_of(values: object, axis: int) -> Floats:
+def mean_without_nan(values: object, axis: int) -> Floats:
     """The mean without NaN; NaN where all are."""
     table = np.asarray(values, np.float64)
     known = ~np.isnan(table)
@@ -96,35 +95,26 @@ def severity_order(table: Floats, sets: Sets) -> Floats:
     """
     places = [k for k in summarised(sets) if sets[k].expected == "lower" and sets[k].severity]
     rank: dict[str | None, int] = {severity: r for r, severity in enumerate(SEVERITIES)}
-    per_kind = []
+    per_kind = [np.full(len(table), np.nan)]
     for milder in by_kind(sets, places).values():
-        total, n = np.zeros(len(table)), np.zeros(len(table))
-        for k in milder:
-            worse = [j for j in places if rank[sets[j].severity] > rank[sets[k].severity]]
-            if worse:
-                wins = won(table[:, [k + 1]] - table[:, [j + 1 for j in worse]])
-                total += np.nansum(wins, axis=1)
-                n += (~np.isnan(wins)).sum(axis=1)
-        with np.errstate(invalid="ignore"):
-            per_kind.append(total / n)
-    return _mean_of(per_kind, 0) if per_kind else np.full(len(table), np.nan)
-
-
-def mean_of_images(values: Floats, counts: Counts, confidence: float) -> Estimate:
-    """The mean of values in [0, 1] over images, NaN left out, with its interval."""
-    return replicated_mean(values, counts).estimate(confidence)
+        worse = {
+            k: [j for j in places if rank[sets[j].severity] > rank[sets[k].severity]]
+            for k in milder
+        }
+        gaps = [table[:, [k + 1]] - table[:, [j + 1 for j in of_k]] for k, of_k in worse.items()]
+        per_kind.append(mean_without_nan(won(np.hstack(gaps)), 1))
+    return mean_without_nan(per_kind, 0)
 
 
 def replicated_mean(values: Floats, counts: Counts) -> ResampledValue:
     """The mean of values in [0, 1] over images, NaN left out, with its replicates."""
     known = ~np.isnan(values)
-    if not known.any():
-        return of_images(np.nan, np.full(len(counts), np.nan), 0)
+    n = int(known.sum())
     whole = np.rint(np.where(known, values, 0.0) * 2**20) / 2**20  # so that drawn sums are exact
-    total, n = drawn_sums([whole[:, None], known[:, None]], counts)
+    total, size = drawn_sums([whole[:, None], known[:, None]], counts)
     with np.errstate(invalid="ignore", divide="ignore"):
-        replicates = (total / n)[:, 0]
-    return of_images(float(whole[known].mean()), replicates, int(known.sum()))
+        replicates = (total / size)[:, 0]
+    return ResampledValue(float(whole[known].mean()) if n else np.nan, replicates, n, n)
 
 
 def severities(sets: Sets) -> list[str]:
@@ -135,16 +125,11 @@ def severities(sets: Sets) -> list[str]:
 
 Images = npt.NDArray[np.intp]
 _STREAM = 0x7067  # separates the halves from other uses of the same seed
-Rule = Literal["alone", "sum of z-scores", "minimum of ranks"]
-RULES: tuple[Rule, ...] = ("sum of z-scores", "minimum of ranks")
+ALONE, Z_SCORES, RANKS = "alone", "sum of z-scores", "minimum of ranks"
+RULES: Mapping[str, Callable[[Floats, Floats], Floats]] = {Z_SCORES: np.add, RANKS: np.minimum}
 
 
-class _Candidate(NamedTuple):
-    columns: tuple[str, ...]
-    rule: Rule
-
-
-class Combination(NamedTuple):
+class ChosenColumns(NamedTuple):
     """One metric, or two columns combined by a rule that needs no knowledge of the answer.
 
     Attributes
@@ -158,35 +143,21 @@ class Combination(NamedTuple):
         second.
     """
 
-    columns: tuple[str, ...]
-    rule: Rule
+    columns: Sequence[str]
+    rule: str
     chosen_on: float
-    held_out: Estimate
+    held_out: ResampledValue
 
     @property
     def name(self) -> str:
         """ "CIDEr + Length (sum of z-scores)", or the name of a metric alone."""
-        if len(self.columns) == 1:
-            return self.columns[0]
-        return f"{' + '.join(self.columns)} ({self.rule})"
+        names = " + ".join(self.columns)
+        return names if self.rule == ALONE else f"{names} ({self.rule})"
 
-
-class Together(NamedTuple):
-    """The best combination of two metrics, chosen on one half of the images.
-
-    Attributes
-    ----------
-    metrics, single, with_control
-        The best of two metrics, of one metric, and of a metric with a control.
-    over_single, over_control
-        What the two metrics have on the other half above each of these.
-    """
-
-    metrics: Combination
-    single: Combination
-    with_control: Combination | None
-    over_single: Estimate
-    over_control: Estimate | None
+    def above(self, other: ChosenColumns) -> ResampledValue:
+        """What it has on the second half above another one."""
+        one, two = self.held_out, other.held_out
+        return one._replace(value=one.value - two.value, replicates=one.replicates - two.replicates)
 
 
 def together(
@@ -197,78 +168,53 @@ def together(
     *,
     seed: int,
     replicates: int,
-    confidence: float,
-) -> Together | None:
-    """The best two metrics against the best single metric and the best metric with a control.
+) -> list[ChosenColumns]:
+    """The best two metrics, the best single metric, and the best metric with a control, if any.
 
     All three are chosen by their mean AUC over the kinds that harm on a random half of the images;
-    what is compared is that mean on the other half, with intervals by resampling its images.
-    `None` with fewer than two metrics, fewer than four images, or without sets that harm.
+    what is compared is that mean on the other half, with replicates by resampling its images.
+    Empty with fewer than two metrics, fewer than four images, or without sets that harm.
     """
-    places = [k for k in summarised(sets) if sets[k].expected == "lower"]
-    groups = list(by_kind(sets, places).values())
+    groups = by_kind(sets, (k for k in summarised(sets) if sets[k].expected == "lower")).values()
     n_images = len(next(iter(tables.values()), ()))
     if len(metrics) < 2 or n_images < 4 or not groups:
-        return None
+        return []
     order = np.random.default_rng([_STREAM, seed]).permutation(n_images)
     first, second = order[: n_images // 2], order[n_images // 2 :]
-    prepared = {name: _Prepared(tables[name], first) for name in (*metrics, *controls)}
+    scaled = {name: _scaled(tables[name], first) for name in (*metrics, *controls)}
     weights = bootstrap_counts(len(second), replicates, seed)
 
-    def mean_auc(candidate: _Candidate, images: Images, counts: Counts) -> ResampledValue:
-        table = _combined(prepared, candidate)[images]
-        return (
-            MeanAuc(table, counts, confidence)
-            .replicated(groups)
-            ._replace(n_units=len(images), n=len(images))
-        )
+    def mean_auc(columns: Sequence[str], rule: str, half: Images, counts: Counts) -> ResampledValue:
+        each = [scaled[name][rule] for name in columns]
+        table = each[0] if rule == ALONE else RULES[rule](*each)
+        made = MeanAuc(counts).of(table[half], groups)
+        return made._replace(n_units=len(half), n=len(half))
 
-    def best(candidates: Iterable[_Candidate]) -> tuple[Combination, ResampledValue]:
-        values = [(c, mean_auc(c, first, weights[:0, : len(first)]).value) for c in candidates]
+    def best(candidates: Iterable[tuple[Sequence[str], str]]) -> ChosenColumns:
+        none = weights[:0, : len(first)]
+        values = [(c, mean_auc(*c, first, none).value) for c in candidates]
         chosen, value = max(values, key=lambda pair: (not np.isnan(pair[1]), pair[1]))
-        held_out = mean_auc(chosen, second, weights)
-        return Combination(*chosen, value, held_out.estimate(confidence)), held_out
+        return ChosenColumns(*chosen, value, mean_auc(*chosen, second, weights))
 
-    def above(one: ResampledValue, other: ResampledValue) -> Estimate:
-        value, drawn = one.value - other.value, one.replicates - other.replicates
-        return of_images(value, drawn, len(second)).estimate(confidence)
+    choices: list[Iterable[tuple[Sequence[str], str]]] = [
+        product(combinations(metrics, 2), RULES),
+        (((metric,), ALONE) for metric in metrics),
+        product(product(metrics, controls), RULES),
+    ]
+    return [best(candidates) for candidates in choices[: 2 + bool(controls)]]
 
-    pair, of_pair = best(
-        _Candidate(two, rule) for two in combinations(metrics, 2) for rule in RULES
+
+def _scaled(table: Floats, images: Images) -> dict[str, Floats]:
+    """Rule → a column's scores as it combines them: as z-scores, or as ranks in [0, 1], by the
+    scores of the given images."""
+    reference = table[images]
+    known = np.sort(reference[~np.isnan(reference)])
+    mean, spread = (float(known.mean()), float(known.std())) if len(known) else (0.0, 0.0)
+    places = np.searchsorted(known, table, side="left") + np.searchsorted(
+        known, table, side="right"
     )
-    single, of_single = best(_Candidate((metric,), "alone") for metric in metrics)
-    control, over_control = None, None
-    if controls:
-        mixed = product(product(metrics, controls), RULES)
-        control, of_control = best(_Candidate(two, rule) for two, rule in mixed)
-        over_control = above(of_pair, of_control)
-    return Together(pair, single, control, above(of_pair, of_single), over_control)
-
-
-class _Prepared:
-    """A column's scores as z-scores and as ranks in [0, 1], by the scores of the given images."""
-
-    def __init__(self, table: Floats, images: Images) -> None:
-        reference = table[images]
-        known = np.sort(reference[~np.isnan(reference)])
-        self.plain = table
-        spread = float(known.std()) if len(known) else 0.0
-        mean = float(known.mean()) if len(known) else 0.0
-        self.z: Floats = (table - mean) / (spread or 1.0)
-        left = np.searchsorted(known, table, side="left")
-        right = np.searchsorted(known, table, side="right")
-        self.rank: Floats = np.where(
-            np.isnan(table), np.nan, (left + right) / (2 * max(1, len(known)))
-        )
-
-
-def _combined(prepared: Mapping[str, _Prepared], candidate: _Candidate) -> Floats:
-    columns = [prepared[name] for name in candidate.columns]
-    if candidate.rule == "alone":
-        return columns[0].plain
-    if candidate.rule == "sum of z-scores":
-        return columns[0].z + columns[1].z
-    return np.minimum(columns[0].rank, columns[1].rank)
+    ranks = np.where(np.isnan(table), np.nan, places / (2 * max(1, len(known))))
+    return {ALONE: table, Z_SCORES: (table - mean) / (spread or 1.0), RANKS: ranks}
 
 
 OWN = ("callable", "file", "mixture")
@@ -280,12 +226,6 @@ def corruption_kind(corruption: Corruption) -> str:
     return corruption.kind or TRUTH
 
 
-def corruption_names() -> list[str]:
-    """The values of `corruption=`, except those that need a file of the user."""
-    folder = installation.conf() / "corruption"
-    return sorted(file.stem for file in folder.glob("*.yaml") if file.stem not in OWN)
-
-
 def suite(dataset: CaptionDataset, chosen: Sequence[str] | str = "all") -> list[Corruption]:
     """The chosen corruptions that are possible on the dataset, by kind, mildest levels first.
 
@@ -293,18 +233,16 @@ def suite(dataset: CaptionDataset, chosen: Sequence[str] | str = "all") -> list[
     for a name that is neither.
     """
     wanted = [chosen] if isinstance(chosen, str) else list(chosen)
-    known, kinds = corruption_names(), (*KINDS, TRUTH)
+    folder, kinds = installation.conf() / "corruption", (*KINDS, TRUTH)
+    known = sorted(file.stem for file in folder.glob("*.yaml") if file.stem not in OWN)
     for name in wanted:
         if name not in (*known, *kinds, "all"):
             raise unknown("task.corruptions", "corruption", name, ["all", *kinds, *known])
     made: list[Corruption] = []
     for name in known:
-        for corruption in reversed(configured(_node(name))):
+        node = cast(DictConfig, OmegaConf.load(folder / f"{name}.yaml"))
+        for corruption in reversed(configured(node)):
             picked = {"all", name, corruption_kind(corruption)} & set(wanted)
             if picked and corruption.missing(dataset) is None:
                 made.append(corruption)
     return sorted(made, key=lambda c: kinds.index(corruption_kind(c)))
-
-
-def _node(name: str) -> DictConfig:
-    return cast(DictConfig, OmegaConf.load(installation.conf() / "corruption" / f"{name}.yaml"))

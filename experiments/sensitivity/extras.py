@@ -1,11 +1,11 @@
 """The tables of a profile: what the page shows, and every number of every set."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from metaeval.experiments.sensitivity.combinations import Sets, Together, severities
-from metaeval.experiments.sensitivity.profile import Invariance, SensitivityCell
-from metaeval.results.base import Estimate, Measured, MetricResult
+from metaeval.experiments.sensitivity.combinations import ChosenColumns, Sets, severities
+from metaeval.experiments.sensitivity.profile import SensitivityCell
+from metaeval.results.base import Cell, Estimate, Measured, MetricResult
 from metaeval.results.measured import EXAMPLES, SETS, Extra
 from metaeval.results.sentences import join_names
 
@@ -25,17 +25,11 @@ class NumbersOfMetric(NamedTuple):
         Set → what the metric sees of it.
     positives
         Harmless set → how often its captions score above a near-copy.
-    monotone
-        Corruption with several levels → share of images in order throughout.
-    invariance
-        Harmless set → its cost against the mildest harm; `None` without one to compare with.
     """
 
     measured: Measured
     cells: Mapping[str, SensitivityCell]
     positives: Mapping[str, Estimate]
-    monotone: Mapping[str, Estimate]
-    invariance: Mapping[str, Invariance | None]
 
 
 def missed(cells: Mapping[str, SensitivityCell]) -> list[str]:
@@ -55,7 +49,8 @@ def sensitivity_extras(
     of_metrics: Mapping[str, NumbersOfMetric],
     sets: Sets,
     kinds: Sequence[str],
-    pair: Together | None,
+    together: Sequence[ChosenColumns],
+    confidence: float,
 ) -> Iterator[Extra]:
     """The metrics that see most first, controls last."""
     columns = [m.column for m in metrics if m.name in of_metrics and m.column.part_of is None]
@@ -73,16 +68,7 @@ def sensitivity_extras(
     yield Extra.of(
         "verdicts",
         "What each metric misses and punishes",
-        (
-            {
-                "metric": name,
-                "misses": join_names(missed(of.cells)),
-                "punishes": join_names(_with_verdict(of.cells, "punishes")[::-1]),
-                "undecided, harm": of.measured.facts["undecided_harm"],
-                "undecided, harmless": of.measured.facts["undecided_harmless"],
-            }
-            for name, of in order.items()
-        ),
+        ({"metric": name, **_verdicts(of)} for name, of in order.items()),
     )
     yield Extra.of(
         "severity",
@@ -94,8 +80,8 @@ def sensitivity_extras(
             for name, of in order.items()
         ),
     )
-    if pair is not None:
-        yield _together(pair)
+    if together:
+        yield _together(together, confidence)
     changes = [entry.set for entry in sets if entry.n_applied]
     yield Extra.of(
         "auc",
@@ -112,18 +98,28 @@ def sensitivity_extras(
     yield from _data(of_metrics)
 
 
-def _together(pair: Together) -> Extra:
-    rows = [(pair.metrics, None), (pair.single, pair.over_single)]
-    if pair.with_control is not None:
-        rows.append((pair.with_control, pair.over_control))
+def _verdicts(of: NumbersOfMetric) -> dict[str, Cell]:
+    return {
+        "misses": join_names(missed(of.cells)),
+        "punishes": join_names(_with_verdict(of.cells, "punishes")[::-1]),
+        "undecided, harm": of.measured.facts["undecided_harm"],
+        "undecided, harmless": of.measured.facts["undecided_harmless"],
+    }
+
+
+def _together(made: Sequence[ChosenColumns], confidence: float) -> Extra:
+    """The best two metrics, then each of the others with what the two have above it."""
+    two, *_ = made
     records = [
         {
-            "combination": made.name,
-            "mean AUC on the half that chose it": made.chosen_on,
-            "on the other half": made.held_out,
-            "the two metrics above it": above or Estimate(value=None),
+            "combination": each.name,
+            "mean AUC on the half that chose it": each.chosen_on,
+            "on the other half": each.held_out.estimate(confidence),
+            "the two metrics above it": two.above(each).estimate(confidence)
+            if each is not two
+            else Estimate(value=None),
         }
-        for made, above in rows
+        for each in made
     ]
     return Extra.of("together", "The best combination of two metrics", records)
 
@@ -142,7 +138,7 @@ def _sets(sets: Sets) -> Extra:
 def _misses(order: Mapping[str, NumbersOfMetric], controls: set[str]) -> Extra:
     """The captions that a metric errs on most, of the sets that it sees least."""
     records = [
-        _example(name, set_name, of.cells[set_name].examples[0])
+        {"image_id": None, "metric": name, "set": set_name, **of.cells[set_name].examples[0]}
         for name, of in order.items()
         if name not in controls
         for set_name in missed(of.cells)[:WORST]
@@ -151,24 +147,10 @@ def _misses(order: Mapping[str, NumbersOfMetric], controls: set[str]) -> Extra:
     return Extra.of("misses", "What metrics miss", records, kind="examples", folded=True)
 
 
-def _example(metric: str, set_name: str, example: Any) -> dict[str, Any]:
-    return {
-        "image_id": example.image_id,
-        "metric": metric,
-        "set": set_name,
-        "human": example.human,
-        "score of the human caption": example.scores[0],
-        "changed": example.changed,
-        "score of the changed caption": example.scores[1],
-    }
-
-
 DATA = {
     PROFILE_CELLS: "Every metric and change",
     EXAMPLES: "Captions on which metrics err most",
     "positives": "Harmless changes above near-copies",
-    "monotone": "Images with all levels of a corruption in order",
-    "invariance": "The cost of a harmless change against the mildest harm of its size",
 }
 
 
@@ -186,7 +168,7 @@ def _data(of_metrics: Mapping[str, NumbersOfMetric]) -> list[Extra]:
     records = {
         PROFILE_CELLS: cells,
         EXAMPLES: [
-            _example(name, set_name, example)
+            {"image_id": None, "metric": name, "set": set_name, **example}
             for name, of in of_metrics.items()
             for set_name, cell in of.cells.items()
             for example in cell.examples
@@ -195,17 +177,6 @@ def _data(of_metrics: Mapping[str, NumbersOfMetric]) -> list[Extra]:
             {"metric": name, "set": set_name, "share": share, "n": share.n}
             for name, of in of_metrics.items()
             for set_name, share in of.positives.items()
-        ],
-        "monotone": [
-            {"metric": name, "corruption": corruption, "share": share, "n": share.n}
-            for name, of in of_metrics.items()
-            for corruption, share in of.monotone.items()
-        ],
-        "invariance": [
-            {"metric": name, "set": set_name, "against": mildest.against, "share": mildest.share}
-            for name, of in of_metrics.items()
-            for set_name, mildest in of.invariance.items()
-            if mildest is not None
         ],
     }
     return [Extra.of(name, title, records[name], kind="data") for name, title in DATA.items()]

@@ -8,31 +8,25 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import groupby
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from metaeval.data.tidy import letters_and_digits
-from metaeval.experiments.measure import ResampledValue
+from metaeval.experiments.measure import ResampledValue, Statistic
 from metaeval.experiments.sensitivity.combinations import (
     Sets,
-    mean_of_images,
+    mean_without_nan,
     replicated_mean,
     summarised,
 )
 from metaeval.results.base import Estimate
 from metaeval.results.run import CorruptionInfo
-from metaeval.runs.records import CAPTION, IMAGE_ID, SET
 from metaeval.stats.ordering.detection import (
     Auc,
     auc_within_images,
-    central_intervals,
     detection,
-    drawn_sums,
-    falls,
     won,
 )
 from metaeval.stats.resampling.bootstrap import Counts
@@ -46,15 +40,6 @@ ENOUGH = 20  # images: with fewer the verdict is never "blind" or "spares"
 
 
 _STREAM = 0x4EF2  # keeps the choice of images apart from the resampling under the same seed
-
-
-class ChangedCaption(NamedTuple):
-    """A human caption, the changed one, and the scores of both."""
-
-    image_id: int | str
-    human: str
-    changed: str
-    scores: tuple[float, float]
 
 
 class SensitivityCell(NamedTuple):
@@ -82,6 +67,8 @@ class SensitivityCell(NamedTuple):
         The AUC on the images in which the language model does not prefer the human caption.
     verdict
         `cell_verdict`.
+    examples
+        The captions that the metric errs on most: records for a page.
     refined
         The AUC on the images on which the controls are balanced, with `task.refine=true`.
     """
@@ -97,27 +84,8 @@ class SensitivityCell(NamedTuple):
     share_of_another: float | None
     beyond_fluency: Estimate | None
     verdict: Verdict
-    examples: tuple[ChangedCaption, ...]
+    examples: tuple[Mapping[str, Any], ...]
     refined: Estimate | None = None
-
-
-class CaptionsBySet:
-    """The captions of a run by image and set, for examples."""
-
-    def __init__(self, captions: pd.DataFrame, images: pd.Index[Any], names: Sequence[str]) -> None:
-        self.images = images
-        row = images.get_indexer(pd.Index(captions[IMAGE_ID]))
-        column = pd.Index(names).get_indexer(pd.Index(captions[SET]))
-        self.table = np.empty((len(images), len(names)), dtype=object)
-        self.table[row, column] = captions[CAPTION]
-
-    def example(self, image: int, column: int, scores: Floats) -> ChangedCaption:
-        return ChangedCaption(
-            image_id=self.images[image],
-            human=self.table[image, 0],
-            changed=self.table[image, column],
-            scores=(float(scores[image, 0]), float(scores[image, column])),
-        )
 
 
 def profile(
@@ -125,34 +93,46 @@ def profile(
     sets: Sets,
     counts: Counts,
     fluency: Floats | None,
-    texts: CaptionsBySet,
+    images: Sequence[Any],
+    texts: npt.NDArray[Any],
     confidence: float,
 ) -> dict[str, SensitivityCell]:
-    """Set → a metric's values on it, before the correction over all cells; `fluency` is the table
-    of the language model."""
+    """Set → a metric's values on it, before the correction over all cells.
+
+    `fluency` is the table of the language model; `images` [n_images] are the ids, `texts`
+    [n_images, 1 + n_sets] the captions.
+    """
     another = _cost_of_another(table, sets)
     seen = detection(table[:, 0], table[:, 1:], counts, confidence=confidence)
     beyond = _beyond_fluency(table, fluency, counts, confidence) if fluency is not None else None
     cells = {}
-    for k, entry in enumerate(sets, 1):
+    for k, (entry, d) in enumerate(zip(sets, seen, strict=True), 1):
         gaps = table[:, 0] - table[:, k]
-        harmful = entry.expected == "lower"
-        order = np.argsort(np.nan_to_num(gaps if harmful else -gaps, nan=np.inf), kind="stable")
+        errors = gaps if entry.expected == "lower" else -gaps
+        order = np.argsort(np.nan_to_num(errors, nan=np.inf), kind="stable")
         worst = [i for i in order[:EXAMPLES].tolist() if not np.isnan(gaps[i])]
-        d = seen[k - 1]
         cells[entry.set] = SensitivityCell(
             n=d.n,
-            auc=_estimate(d.auc, d.ci, d.n),
-            detected=_estimate(d.detected, d.detected_ci, d.n),
+            auc=estimate_of(d.n, d.auc, d.ci),
+            detected=estimate_of(d.n, d.detected, d.detected_ci),
             tied=d.tied,
             p=d.p,
             p_adjusted=d.p,
-            cost=_estimate(d.cost, d.cost_ci, d.n),
-            effect=_estimate(d.effect, d.effect_ci, d.n),
+            cost=estimate_of(d.n, d.cost, d.cost_ci),
+            effect=estimate_of(d.n, d.effect, d.effect_ci),
             share_of_another=d.cost / another if another and another > 0 else None,
-            beyond_fluency=estimate_of(beyond[k - 1]) if beyond is not None else None,
+            beyond_fluency=estimate_of(*beyond[k - 1]) if beyond is not None else None,
             verdict="unsure",
-            examples=tuple(texts.example(i, k, table) for i in worst),
+            examples=tuple(
+                {
+                    "image_id": images[i],
+                    "human": texts[i, 0],
+                    "score of the human caption": float(table[i, 0]),
+                    "changed": texts[i, k],
+                    "score of the changed caption": float(table[i, k]),
+                }
+                for i in worst
+            ),
         )
     return cells
 
@@ -171,18 +151,6 @@ def _beyond_fluency(table: Floats, fluency: Floats, counts: Counts, confidence: 
     prefers = fluency[:, [0]] - fluency[:, 1:] > 0
     remaining = np.where(prefers | np.isnan(fluency[:, 1:]), np.nan, table[:, 1:])
     return auc_within_images(table[:, 0], remaining, counts, confidence=confidence)
-
-
-def monotone_shares(
-    table: Floats, sets: Sets, counts: Counts, confidence: float
-) -> dict[str, Estimate]:
-    """Corruption with several levels → share of images that are in the right order throughout."""
-    shares = {}
-    for name, group in groupby(enumerate(sets, 1), key=lambda pair: pair[1].name):
-        places = [k for k, _ in group]
-        if len(places) > 1:
-            shares[name] = mean_of_images(falls(table[:, [0, *places]].T), counts, confidence)
-    return shares
 
 
 def cell_verdict(auc: Estimate, p_adjusted: float | None, expected: str, alpha: float) -> Verdict:
@@ -208,12 +176,8 @@ def cell_verdict(auc: Estimate, p_adjusted: float | None, expected: str, alpha: 
     return "unsure"
 
 
-def estimate_of(auc: Auc) -> Estimate:
-    """An AUC with its interval and the images that it is of."""
-    return _estimate(auc.auc, auc.ci, auc.n)
-
-
-def _estimate(value: float, interval: tuple[float, float], n: int) -> Estimate:
+def estimate_of(n: int, value: float, interval: tuple[float, float]) -> Estimate:
+    """A value of n images with its interval."""
     return Estimate(value=value, low=interval[0], high=interval[1], n=n)
 
 
@@ -260,7 +224,6 @@ def balanced(gaps: Floats, bins: int, seed: int) -> npt.NDArray[np.bool_]:
 Sorts = npt.NDArray[np.int8]  # the sort of each harmless change [n_images, n_sets]; -1 elsewhere
 
 FORM = ("words", "grammar", "order", "spelling", "whole caption")  # kinds that change no fact alone
-BANDS = ((1, 1), (2, 3), (4, 10**6))  # edits of the same size, by the number of changed words
 NO_OP, REWRITE, REFERENCE = 0, 1, 2
 # words that carry the grammar of a caption and not its content
 FUNCTION_WORDS = frozenset({
@@ -271,34 +234,6 @@ FUNCTION_WORDS = frozenset({
     "its", "he", "she", "they", "them", "his", "her", "their", "there", "who", "which", "what",
     "whose", "not", "no",
 })  # fmt: skip
-
-
-class HardPositives(NamedTuple):
-    """How often a harmless rewrite scores above a harmful near-copy of the same image.
-
-    Attributes
-    ----------
-    rewrites
-        Rewrites that change two content words or more, or their order, and are not a reference.
-    no_ops
-        All other harmless changes: spaces, capitals, a full stop, one word; and references.
-    sets
-        Harmless set → all its captions.
-    """
-
-    rewrites: Estimate
-    no_ops: Estimate
-    sets: Mapping[str, Estimate]
-
-
-class Invariance(NamedTuple):
-    """The cost of a harmless rewrite as a share of the mildest harm of the same size of edit.
-
-    `against` is the set of that harm. 0: the rewrite costs nothing; 1: as much as that harm.
-    """
-
-    against: str
-    share: Estimate
 
 
 def sort_of_rewrite(human: str, changed: str, references: Sequence[str]) -> int:
@@ -326,110 +261,47 @@ def _content(caption: str) -> list[str]:
     return [word for word in words if word and word not in FUNCTION_WORDS]
 
 
-def hard_positives(
-    table: Floats,
-    sets: Sets,
-    sorts: Sorts,
-    counts: Counts,
-    confidence: float,
-) -> HardPositives:
-    """How often a harmless rewrite scores above a harmful near-copy of the same image.
+class Rewrites(Statistic):
+    """How often harmless changes score above harmful near-copies of the same image, of a table of
+    scores: per image the mean over its pairs of 1, ½ (equal scores) or 0; then over images.
 
-    `sorts` [n_images, n_sets] has the sort of each harmless change (`sort_of_rewrite`). Per image
-    the mean over its pairs of 1, ½ (equal scores) or 0; then the mean over images.
+    Parameters
+    ----------
+    sorts
+        [n_images, n_sets] The sort of each harmless change (`sort_of_rewrite`).
+    sort
+        Which sort counts; `None` for all.
+    places
+        The places of the harmless sets that count; all by default.
     """
-    harmless = _harmless(sets)
 
-    def mean(chosen: Sequence[int], sort: int | None = None) -> Estimate:
-        return mean_of_images(_wins(table, sets, sorts, chosen, sort), counts, confidence)
+    span = 1.0
 
-    return HardPositives(
-        rewrites=mean(harmless, REWRITE),
-        no_ops=mean(harmless, NO_OP),
-        sets={sets[k - 1].set: mean([k]) for k in harmless},
-    )
+    def __init__(
+        self,
+        sets: Sets,
+        sorts: Sorts,
+        counts: Counts,
+        sort: int | None = REWRITE,
+        places: Sequence[int] | None = None,
+    ) -> None:
+        self.sorts, self.counts, self.sort = sorts, counts, sort
+        self.harmless = harmless(sets) if places is None else places
+        self.harmful = [k + 1 for k in summarised(sets) if _is_near_copy(sets[k])]
+
+    def of(self, column: Floats) -> ResampledValue:
+        gaps = [np.empty((len(column), 0))]
+        for k in self.harmless:
+            counted = self.sort is None or self.sorts[:, [k]] == self.sort
+            changed = np.where(counted, column[:, [k + 1]], np.nan)
+            gaps.append(changed - column[:, self.harmful])
+        return replicated_mean(mean_without_nan(won(np.hstack(gaps)), 1), self.counts)
 
 
-def replicated_rewrites(table: Floats, sets: Sets, sorts: Sorts, counts: Counts) -> ResampledValue:
-    """`HardPositives.rewrites` with its replicates."""
-    return replicated_mean(_wins(table, sets, sorts, _harmless(sets), REWRITE), counts)
-
-
-def _harmless(sets: Sets) -> list[int]:
-    """The columns of the table that hold harmless changes."""
-    return [k + 1 for k in summarised(sets) if sets[k].expected == "same"]
-
-
-def _wins(
-    table: Floats, sets: Sets, sorts: Sorts, chosen: Sequence[int], sort: int | None
-) -> Floats:
-    """Per image the mean over pairs of a harmless change and a near-copy; NaN without a pair."""
-    harmful = [k + 1 for k in summarised(sets) if _is_near_copy(sets[k])]
-    total, n = np.zeros(len(table)), np.zeros(len(table))
-    for k in chosen if harmful else ():
-        wins = won(table[:, [k]] - table[:, harmful])
-        if sort is not None:
-            wins = np.where(sorts[:, [k - 1]] == sort, wins, np.nan)
-        total += np.nansum(wins, axis=1)
-        n += (~np.isnan(wins)).sum(axis=1)
-    with np.errstate(invalid="ignore"):
-        return total / n
+def harmless(sets: Sets) -> list[int]:
+    """The places of the sets of harmless changes that summaries count."""
+    return [k for k in summarised(sets) if sets[k].expected == "same"]
 
 
 def _is_near_copy(entry: CorruptionInfo) -> bool:
     return entry.expected == "lower" and entry.kind not in FORM
-
-
-def invariance(
-    table: Floats,
-    sets: Sets,
-    cells: Mapping[str, SensitivityCell],
-    counts: Counts,
-    confidence: float,
-) -> dict[str, Invariance | None]:
-    """Harmless set → its cost as a share of the mildest harm of the same size of edit.
-
-    Sizes are compared by the median number of edited words: 1, 2 to 3, 4 or more. The mildest is
-    the near-copy of least mean cost among those that the metric sees (`cell_verdict`). Interval by
-    resampled images, the same for both; `None` where there is nothing to compare with.
-    """
-    shares: dict[str, Invariance | None] = {}
-    for k, entry in enumerate(sets, 1):
-        if entry.expected != "same":
-            continue
-        size = _band(entry.median_edits)
-        mild = [
-            (cost, j)
-            for j, e in enumerate(sets, 1)
-            if _is_near_copy(e) and size is not None and _band(e.median_edits) == size
-            and cells[e.set].verdict == "sees" and (cost := cells[e.set].cost.value or 0.0) > 0
-        ]  # fmt: skip
-        own_cost = cells[entry.set].cost.value
-        if not mild or own_cost is None:
-            shares[entry.set] = None
-            continue
-        least, j = min(mild)
-        low, high = _ratio_interval(table, k, j, counts, confidence)
-        share = Estimate(value=own_cost / least, low=low, high=high)
-        shares[entry.set] = Invariance(against=sets[j - 1].set, share=share)
-    return shares
-
-
-def _band(edits: float | None) -> int | None:
-    if edits is None:
-        return None
-    return next((b for b, (low, high) in enumerate(BANDS) if low <= edits <= high), None)
-
-
-def _ratio_interval(
-    table: Floats, numerator: int, denominator: int, counts: Counts, confidence: float
-) -> tuple[float, float]:
-    gaps = table[:, [0]] - table[:, [numerator, denominator]]
-    known = ~np.isnan(gaps)
-    unit = max(float(np.abs(gaps[known]).max(initial=0)), 1e-300) / 2.0**30
-    total, n = drawn_sums([np.rint(np.where(known, gaps, 0.0) / unit), known], counts)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        means = total / n
-        ratio = means[:, [0]] / means[:, [1]]
-    ratio = np.where(np.isfinite(ratio), ratio, np.nan)
-    return central_intervals(ratio, confidence, known.sum(axis=0).min())[0]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from hashlib import sha256
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,7 +13,7 @@ from omegaconf import DictConfig
 
 from metaeval.data.dataset import CaptionDataset
 from metaeval.experiments.fitted import FAMILY, caption_features, predictions
-from metaeval.experiments.graded.statistics import image_by_set
+from metaeval.experiments.graded.statistics import image_by_set, score_tables
 from metaeval.experiments.measure import (
     Items,
     MeanOutcome,
@@ -29,7 +28,7 @@ from metaeval.experiments.sensitivity.combinations import (
     MeanAuc,
     Sets,
     by_kind,
-    mean_of_images,
+    replicated_mean,
     severities,
     severity_order,
     summarised,
@@ -48,17 +47,14 @@ from metaeval.experiments.sensitivity.profile import (
     NO_OP,
     REFERENCE,
     REWRITE,
-    CaptionsBySet,
+    Rewrites,
     SensitivityCell,
     Sorts,
     balanced,
     cell_verdict,
     estimate_of,
-    hard_positives,
-    invariance,
-    monotone_shares,
+    harmless,
     profile,
-    replicated_rewrites,
     sort_of_rewrite,
 )
 from metaeval.results.base import Estimate, Measured
@@ -66,7 +62,7 @@ from metaeval.results.measured import MeasuredResult
 from metaeval.results.notes import fill_sentences
 from metaeval.results.run import Measure
 from metaeval.runs import files
-from metaeval.runs.records import APPLIED, CAPTION, HUMAN, IMAGE_ID, METRIC, REFERENCES, SET
+from metaeval.runs.records import APPLIED, CAPTION, HUMAN, IMAGE_ID, REFERENCES, SET
 from metaeval.scoring import MetricScores
 from metaeval.stats.ordering.detection import auc_within_images
 from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts
@@ -102,25 +98,11 @@ class Kinds(Statistic):
 
     span = 1.0
 
-    def __init__(
-        self, mean_auc: Callable[[Floats], MeanAuc], kinds: Sequence[Sequence[int]]
-    ) -> None:
+    def __init__(self, mean_auc: MeanAuc, kinds: Sequence[Sequence[int]]) -> None:
         self.mean_auc, self.kinds = mean_auc, kinds
 
     def of(self, column: Floats) -> ResampledValue:
-        return self.mean_auc(column).replicated(self.kinds)
-
-
-class Rewrites(Statistic):
-    """How often harmless rewrites score above harmful near-copies, of a table of scores."""
-
-    span = 1.0
-
-    def __init__(self, sets: Sets, sorts: Sorts, counts: Counts) -> None:
-        self.sets, self.sorts, self.counts = sets, sorts, counts
-
-    def of(self, column: Floats) -> ResampledValue:
-        return replicated_rewrites(column, self.sets, self.sorts, self.counts)
+        return self.mean_auc.of(column, self.kinds)
 
 
 class Tables(NamedTuple):
@@ -132,45 +114,51 @@ class Tables(NamedTuple):
         Column → float64 [n_images, 1 + n_sets], the human captions first, higher is better.
     sorts
         [n_images, n_sets] of the harmless changes.
-    counts
-        [replicates, n_images]
-    kinds, harmful, harmless
-        Kind → the places of its sets; the same of those that harm, and that do not.
+    mean_auc
+        The means of AUC, with the images of each replicate.
+    kinds
+        Kind → the places of its sets.
     """
 
     scores: Mapping[str, Floats]
     sets: Sets
     sorts: Sorts
-    counts: Counts
+    mean_auc: MeanAuc
     confidence: float
     kinds: Mapping[str, Sequence[int]]
-    harmful: Sequence[Sequence[int]]
-    harmless: Sequence[Sequence[int]]
+
+    @property
+    def counts(self) -> Counts:
+        """[replicates, n_images]"""
+        return self.mean_auc.counts
+
+    def expected(self, expected: str) -> list[list[int]]:
+        """The places of the sets with this expectation, by kind; kinds without one are left out."""
+        of_kinds = self.kinds.values()
+        places = ([k for k in group if self.sets[k].expected == expected] for group in of_kinds)
+        return [group for group in places if group]
 
     @property
     def by_severity(self) -> dict[str, list[list[int]]]:
         """Severity → the kinds that harm, each its sets of this severity."""
         return {
-            severity: [[k for k in g if self.sets[k].severity == severity] for g in self.harmful]
+            severity: [
+                of_severity
+                for group in self.expected("lower")
+                if (of_severity := [k for k in group if self.sets[k].severity == severity])
+            ]
             for severity in severities(self.sets)
         }
 
     def outcomes(self) -> Iterator[Outcomes]:
         """What metrics are compared by."""
-        made: dict[bytes, MeanAuc] = {}
-
-        def mean_auc(table: Floats) -> MeanAuc:
-            key = sha256(table.tobytes()).digest()
-            if key not in made:
-                made[key] = MeanAuc(table, self.counts, self.confidence)
-            return made[key]
-
         of = {measure.key: measure for measure in _declared(self.kinds, ())}
-        yield Outcomes(of[MEAN_AUC], self.scores, Kinds(mean_auc, self.harmful), family=MEAN_AUC)
+        harmful = Kinds(self.mean_auc, self.expected("lower"))
+        yield Outcomes(of[MEAN_AUC], self.scores, harmful, family=MEAN_AUC)
         rewrites = Rewrites(self.sets, self.sorts, self.counts)
         yield Outcomes(of[POSITIVES], self.scores, rewrites, family=KIND)
         for kind, places in self.kinds.items():
-            one = Kinds(mean_auc, [places])
+            one = Kinds(self.mean_auc, [places])
             yield Outcomes(of[KIND + kind], self.scores, one, family=KIND, pairs=False)
         items = Items(np.arange(self.counts.shape[1]))
         order = {name: severity_order(table, self.sets) for name, table in self.scores.items()}
@@ -191,11 +179,11 @@ def statistics(
     p-values are Holm-corrected over all metrics and sets. With `refine`, each cell has its numbers
     also on images on which the controls are balanced.
     """
-    tables, texts, applied = _tables_of(out, results, config, sets)
+    tables, images, texts, applied = _tables_of(out, results, config, sets)
     columns = [c for r in results for c in r.columns if c.name in tables.scores]
     confidence = tables.confidence
     measured = measure(tables.outcomes(), columns, confidence, 1 - confidence)
-    profiles = _profiles(tables, results, texts, config, refine)
+    profiles = _profiles(tables, results, images, texts, config, refine)
     of_metrics = {
         name: _numbers(name, tables, cells, measured, applied) for name, cells in profiles.items()
     }
@@ -205,14 +193,13 @@ def statistics(
         for k, c in enumerate(scored.columns)
     )
     ranked = [c.name for c in columns if c.is_ranked]
-    pairs = together(
+    combined = together(
         tables.scores,
         ranked,
         [c.name for c in columns if c.is_control],
         sets,
         seed=config.stats.seed,
         replicates=config.stats.replicates,
-        confidence=confidence,
     )
     defined = _defined(of_metrics)
     made = [entry for entry in sets if entry.n_applied]
@@ -230,45 +217,48 @@ def statistics(
         comparisons={key: of for key, of in measured.comparisons.items() if key in defined},
         controls=measured.controls,
         resampled=tuple(measured.resampled),
-        extras=tuple(sensitivity_extras(metrics, of_metrics, sets, list(tables.kinds), pairs)),
+        extras=tuple(
+            sensitivity_extras(metrics, of_metrics, sets, list(tables.kinds), combined, confidence)
+        ),
         notes=tuple(_notes(sets, tables.sorts)),
     )
 
 
 def _tables_of(
     out: Path, results: Sequence[MetricScores], config: DictConfig, sets: Sets
-) -> tuple[Tables, CaptionsBySet, npt.NDArray[np.bool_]]:
-    """The tables, the captions, and [n_images, 1 + n_sets] which of them were made."""
+) -> tuple[Tables, pd.Index[Any], npt.NDArray[Any], npt.NDArray[np.bool_]]:
+    """The tables, the ids, and [n_images, 1 + n_sets] the captions and which of them were made."""
     captions = files.read_run_table(out / files.CAPTIONS)
     images = pd.Index(captions[IMAGE_ID].unique())
     labels = [HUMAN, *(entry.set for entry in sets)]
     applied = image_by_set(captions, "applied", images, labels).astype(bool)
-    texts, kinds = CaptionsBySet(captions, images, labels), by_kind(sets, summarised(sets))
+    texts = image_by_set(captions, CAPTION, images, labels)
+    counts = bootstrap_counts(len(images), config.stats.replicates, config.stats.seed)
     tables = Tables(
-        _tables(results, files.read_run_table(out / files.SCORES), applied, images, labels),
+        _tables(results, score_tables(out, images, labels), applied),
         sets,
-        _sorts(out, texts, applied, sets),
-        bootstrap_counts(len(images), config.stats.replicates, config.stats.seed),
+        _sorts(out, images, texts, applied, sets),
+        MeanAuc(counts),
         config.stats.confidence,
-        kinds,
-        _expected(sets, kinds, "lower"),
-        _expected(sets, kinds, "same"),
+        by_kind(sets, summarised(sets)),
     )
-    return tables, texts, applied
+    return tables, images, texts, applied
 
 
 def _profiles(
     tables: Tables,
     results: Sequence[MetricScores],
-    texts: CaptionsBySet,
+    images: pd.Index[Any],
+    texts: npt.NDArray[Any],
     config: DictConfig,
     refine: bool,
 ) -> dict[str, dict[str, SensitivityCell]]:
     """Column → set → what the metric sees of it, with the verdict over all metrics and sets."""
     sets, confidence = tables.sets, tables.confidence
-    fluency = _first_column(tables.scores, results, LANGUAGE_MODEL)
+    ran = (r for r in results if r.family == LANGUAGE_MODEL and r.status == "ok")
+    fluency = next((tables.scores[scored.columns[0].name] for scored in ran), None)
     profiles = {
-        name: profile(table, sets, tables.counts, fluency, texts, confidence)
+        name: profile(table, sets, tables.counts, fluency, images.tolist(), texts, confidence)
         for name, table in tables.scores.items()
     }
     if refine:
@@ -293,18 +283,20 @@ def _numbers(
 ) -> NumbersOfMetric:
     """All numbers of a column: those that were tested, and those that were not."""
     table, sets, confidence = tables.scores[name], tables.sets, tables.confidence
-    counts = tables.counts
-    means = MeanAuc(table, counts, confidence)
-    positives = hard_positives(table, sets, tables.sorts, counts, confidence)
+    counts, mean_auc = tables.counts, tables.mean_auc
+    no_ops = Rewrites(sets, tables.sorts, counts, NO_OP)
+    positives = {
+        sets[k].set: Rewrites(sets, tables.sorts, counts, None, [k]) for k in harmless(sets)
+    }
     values = {
         **measured.values[name],
-        SEVERITY: mean_of_images(severity_order(table, sets), counts, confidence),
-        "harmless": means.over_kinds(tables.harmless),
+        SEVERITY: replicated_mean(severity_order(table, sets), counts).estimate(confidence),
+        "harmless": mean_auc.of(table, tables.expected("same")).estimate(confidence),
         "missed": Estimate(value=len(missed(cells))),
-        "no_ops": positives.no_ops,
+        "no_ops": no_ops.of(table).estimate(confidence),
         **{
-            OF_SEVERITY + severity: means.over_kinds([g for g in of if g])
-            for severity, of in tables.by_severity.items()
+            OF_SEVERITY + severity: mean_auc.of(table, kinds).estimate(confidence)
+            for severity, kinds in tables.by_severity.items()
         },
     }
     undecided = [entry.expected for entry in sets if cells[entry.set].verdict == "unsure"]
@@ -317,9 +309,7 @@ def _numbers(
     return NumbersOfMetric(
         Measured(values=values, facts=facts),
         cells,
-        positives.sets,
-        monotone_shares(table, sets, counts, confidence),
-        invariance(table, sets, cells, counts, confidence),
+        {label: of.of(table).estimate(confidence) for label, of in positives.items()},
     )
 
 
@@ -348,51 +338,32 @@ def _declared(groups: Mapping[str, Sequence[int]], harms: Iterable[str]) -> tupl
     )
 
 
-def _expected(sets: Sets, groups: Mapping[str, Sequence[int]], expected: str) -> list[list[int]]:
-    """The places of the sets with this expectation, by kind; kinds without one are left out."""
-    places = ([k for k in group if sets[k].expected == expected] for group in groups.values())
-    return [group for group in places if group]
-
-
 def _sorts(
-    out: Path, texts: CaptionsBySet, applied: npt.NDArray[np.bool_], sets: Sets
+    out: Path,
+    images: pd.Index[Any],
+    texts: npt.NDArray[Any],
+    applied: npt.NDArray[np.bool_],
+    sets: Sets,
 ) -> npt.NDArray[np.int8]:
     """The sort of each harmless change [n_images, n_sets]; -1 elsewhere."""
     references = files.read_run_table(out / files.REFERENCES).set_index(IMAGE_ID)[REFERENCES]
-    sorts = np.full((len(texts.images), len(sets)), -1, dtype=np.int8)
+    sorts = np.full((len(images), len(sets)), -1, dtype=np.int8)
     for k, entry in enumerate(sets):
-        if entry.expected != "same":
-            continue
-        for i in np.flatnonzero(applied[:, k + 1]).tolist():
-            human, changed = texts.table[i, 0], texts.table[i, k + 1]
-            others = references[texts.images[i]]
-            sorts[i, k] = sort_of_rewrite(human, changed, list(others))
+        for i in np.flatnonzero(applied[:, k + 1]).tolist() if entry.expected == "same" else ():
+            others = list(references[images[i]])
+            sorts[i, k] = sort_of_rewrite(texts[i, 0], texts[i, k + 1], others)
     return sorts
 
 
 def _tables(
     results: Sequence[MetricScores],
-    scores: pd.DataFrame,
-    applied: Any,
-    images: pd.Index[Any],
-    names: Sequence[str],
+    scores: Mapping[str, Sequence[Floats]],
+    applied: npt.NDArray[np.bool_],
 ) -> dict[str, Floats]:
     """Column → its scores [n_images, 1 + n_sets], higher is better, NaN where nothing changed."""
-    columns = {str(name): part for name, part in scores.groupby(METRIC, sort=False)}
-    tables = {}
-    for scored in results:
-        for column in scored.columns if scored.status == "ok" else ():
-            values = image_by_set(columns[column.name], "score", images, names)
-            better = values if column.higher_is_better else -values
-            tables[column.name] = np.where(applied, better, np.nan)
-    return tables
-
-
-def _first_column(
-    tables: Mapping[str, Floats], results: Sequence[MetricScores], family: str
-) -> Floats | None:
-    ran = (s for s in results if s.family == family and s.status == "ok")
-    return next((tables[scored.columns[0].name] for scored in ran), None)
+    columns = [column for s in results if s.status == "ok" for column in s.columns]
+    better = {c.name: scores[c.name][0] * (1 if c.higher_is_better else -1) for c in columns}
+    return {name: np.where(applied, table, np.nan) for name, table in better.items()}
 
 
 def _refine(
@@ -425,7 +396,7 @@ def _refine(
         remaining = np.where(stays, table[:, 1:], np.nan)
         seen = auc_within_images(table[:, 0], remaining, counts, confidence=confidence)
         for entry, auc in zip(sets, seen, strict=True):
-            cells[entry.set] = cells[entry.set]._replace(refined=estimate_of(auc))
+            cells[entry.set] = cells[entry.set]._replace(refined=estimate_of(*auc))
 
 
 def predict_harmlessness(

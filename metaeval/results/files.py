@@ -52,10 +52,7 @@ def read_info(path: Path) -> RunInfo:
 
 def read_judges(path: Path) -> JudgesFile:
     """Read `judges.json`; InputError names the file and the field that is wrong."""
-    data = files.read_run_json(path)
-    if not isinstance(data, dict):
-        raise InputError("is not a file of a run: a JSON object is expected", file=path)
-    return _validate(JudgesFile, data, path)
+    return _validate(JudgesFile, _read(path, schema=None), path)
 
 
 def write_manifest(path: Path, manifest: Manifest) -> None:
@@ -68,11 +65,12 @@ def read_manifest(path: Path) -> Manifest:
     return _validate(Manifest, _read(path, schema=1), path)
 
 
-def _read(path: Path, schema: int = SCHEMA) -> dict[str, object]:
+def _read(path: Path, schema: int | None = SCHEMA) -> dict[str, object]:
+    """The fields of a file, whose key "schema" has this value; `None` for a file without it."""
     data = files.read_run_json(path)
     if not isinstance(data, dict):
         raise InputError("is not a file of a run: a JSON object is expected", file=path)
-    version = data.pop(_SCHEMA, None)
+    version = None if schema is None else data.pop(_SCHEMA, None)
     if version != schema or isinstance(version, bool):
         raise InputError(
             f"has schema {version!r}, and this version of metaeval reads schema {schema}; "

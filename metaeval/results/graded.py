@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 from metaeval.results.base import Cell, Estimate, MetricResult
 from metaeval.results.measured import MeasuredResult, ranked
 from metaeval.results.run import Measure
-from metaeval.runs.records import HUMAN
 from metaeval.stats.dose import DoseRecord
 from metaeval.stats.resampling.bootstrap import IntervalEstimate
 
@@ -59,16 +58,6 @@ def leading_column(metrics: Sequence[MetricResult]) -> str | None:
     chosen = [metric for metric in ran if metric.column.is_ranked] or ran
     best = [*ranked(chosen, SWEEP_MEASURES[0]), *chosen]
     return best[0].name if best else None
-
-
-def floor_of(sets: Sequence[Mapping[str, Any]]) -> str | None:
-    """The set of other images' captions: the lowest one, if it has no rate; `None` without one.
-
-    `sets` are the records of the extra "sets".
-    """
-    lowest = min(sets, key=lambda entry: entry["level"])
-    is_floor = lowest["requested_rate"] is None and lowest["set"] != HUMAN
-    return lowest["set"] if is_floor else None
 
 
 def paper_distance(spread: Mapping[str, Any] | None, published: float) -> float | None:

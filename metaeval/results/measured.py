@@ -318,3 +318,9 @@ def ranked(entries: Sequence[MetricResult], measure: Measure) -> list[MetricResu
     if measure.best == "neither":
         return known
     return sorted(known, key=lambda m: sign * (m.numbers.value(measure.key) or 0.0))
+
+
+def in_order(entries: Sequence[MetricResult], measure: Measure) -> list[MetricResult]:
+    """All metrics: those that have this measure best first, then the others as they were given."""
+    known = ranked(entries, measure)
+    return [*known, *(m for m in entries if m not in known)]

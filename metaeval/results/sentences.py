@@ -436,14 +436,14 @@ def system_text(systems: SystemRanking, name: str, *, interval: bool = False) ->
     return f"{text(score.value)} [{text(ends[0])}, {text(ends[1])}]"
 
 
-def join_names(items: Sequence[str]) -> str:
-    """A; A and B; A, B and C; of many the first, and how many more.
+def join_names(items: Sequence[str], most: int = MOST_NAMES) -> str:
+    """A; A and B; A, B and C; of more than `most` and one the first, and how many more.
 
-    >>> names(["A", "B", "C"])
-    'A, B and C'
+    >>> join_names(["A", "B", "C"]), join_names(["A", "B", "C"], most=1)
+    ('A, B and C', 'A and 2 more')
     """
-    if len(items) > MOST_NAMES + 1:
-        return f"{', '.join(items[:MOST_NAMES])} and {len(items) - MOST_NAMES} more"
+    if len(items) > most + 1:
+        return f"{', '.join(items[:most])} and {len(items) - most} more"
     if len(items) < 2:
         return "".join(items)
     return f"{', '.join(items[:-1])} and {items[-1]}"

@@ -6,7 +6,7 @@ A chart is drawn twice, for wide and for narrow windows, so that nothing is cut 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from textwrap import wrap
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -64,17 +64,11 @@ def ranking(run: LoadedRun, measure: Measure | None = None) -> Block:
     scale = 100 if measure.unit == "share" else 1
     band = estimates[controls[0]] if controls else None
 
+    people, pale = result.people.get(measure.key), {*controls[:1], *learned}
+    axis = measure.full_title + (", per cent" if measure.unit == "share" else "")
+
     def draw(width: float) -> Figure:
-        with mpl.rc_context(STYLE):
-            figure = Figure((width, 0.55 + ROW * len(estimates)), layout="constrained")
-            axes = figure.add_subplot()
-            pale = {*controls[:1], *learned}
-            _draw_ranking(axes, estimates, pale, band, printed, scale)
-            if (people := result.people.get(measure.key)) and people.value is not None:
-                axes.axvline(scale * people.value, color=INK, linestyle=":", linewidth=1)
-            unit = ", per cent" if measure.unit == "share" else ""
-            axes.set_xlabel(measure.full_title + unit, loc=_label_place(width))
-        return figure
+        return _forest(width, axis, estimates, pale, band, printed, people, scale)
 
     legend = ["Interval of each metric"]
     if band is not None:
@@ -83,7 +77,7 @@ def ranking(run: LoadedRun, measure: Measure | None = None) -> Block:
         legend.append(f"grey: not ranked, {' or '.join(dict.fromkeys(learned.values()))}")
     if printed:
         legend.append("diamond: the printed value")
-    if measure.key in result.people:
+    if people is not None:
         legend.append(": ".join(filter(None, ("dotted: people", result.people_note))))
     label = "; ".join(
         f"{name} {with_interval(measure, estimate)}" for name, estimate in estimates.items()
@@ -95,19 +89,31 @@ def intervals(key: str, title: str, estimates: Mapping[str, Estimate], axis: str
     """Each name with its value and interval, in the given order."""
 
     def draw(width: float) -> Figure:
-        with mpl.rc_context(STYLE):
-            figure = Figure((width, 0.55 + ROW * len(estimates)), layout="constrained")
-            axes = figure.add_subplot()
-            _draw_ranking(axes, estimates, (), None, {}, 1)
-            axes.set_xlabel(axis, loc=_label_place(width))
-        return figure
+        return _forest(width, axis, estimates)
 
     return _chart(key, title, draw, f"{axis}: {', '.join(estimates)}", "")
 
 
-def _label_place(width: float) -> Literal["center", "right"]:
-    """Where a long label of the x axis is not cut off: names leave a narrow axis little width."""
-    return "center" if width > NARROW else "right"
+def _forest(
+    width: float,
+    axis: str,
+    estimates: Mapping[str, Estimate],
+    pale: Collection[str] = (),
+    band: Estimate | None = None,
+    printed: Mapping[str, float] = MappingProxyType({}),
+    people: Estimate | None = None,
+    scale: float = 1,
+) -> Figure:
+    """A line for each name; a long label of the axis is not cut off where names leave it little
+    width."""
+    with mpl.rc_context(STYLE):
+        figure = Figure((width, 0.55 + ROW * len(estimates)), layout="constrained")
+        axes = figure.add_subplot()
+        _draw_ranking(axes, estimates, pale, band, printed, scale)
+        if people is not None and people.value is not None:
+            axes.axvline(scale * people.value, color=INK, linestyle=":", linewidth=1)
+        axes.set_xlabel(axis, loc="center" if width > NARROW else "right")
+    return figure
 
 
 def _draw_ranking(

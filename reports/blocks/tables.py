@@ -34,7 +34,7 @@ from metaeval.results.comparison import (
     Comparison,
     Comparisons,
 )
-from metaeval.results.measured import Extra, MeasuredResult, ranked
+from metaeval.results.measured import Extra, MeasuredResult, in_order, ranked
 from metaeval.results.notes import fill_sentences
 from metaeval.results.run import Measure
 from metaeval.results.sentences import (
@@ -393,17 +393,12 @@ def _groups(result: MeasuredResult, first: Measure) -> list[list[MetricResult]]:
     parts = by_kind.get("part", [])
     for kind in ("result", "learned"):
         group: list[MetricResult] = []
-        for metric in _in_order(by_kind.get(kind, []), first):
+        for metric in in_order(by_kind.get(kind, []), first):
             group += [metric, *(p for p in parts if p.column.part_of == metric.name)]
         groups.append(group)
     groups[0] += [part for part in parts if part not in groups[0] and part not in groups[1]]
-    groups += [_in_order(by_kind.get(kind, []), first) for kind in ("control", "random")]
+    groups += [in_order(by_kind.get(kind, []), first) for kind in ("control", "random")]
     return groups
-
-
-def _in_order(metrics: list[MetricResult], first: Measure) -> list[MetricResult]:
-    known = ranked(metrics, first)
-    return [*known, *(m for m in metrics if m not in known)]
 
 
 def _cell(result: MeasuredResult, metric: MetricResult, measure: Measure, bold: bool) -> PrintCell:
@@ -413,9 +408,13 @@ def _cell(result: MeasuredResult, metric: MetricResult, measure: Measure, bold: 
     against = result.controls.get(measure.key)
     compared = against is not None and metric.name in {c.a for c in against.comparisons}
     mark = NOT_ABOVE if against and compared and metric.name not in against.above else ""
+    return PrintCell(_scaled(measure, estimate), bold, mark, estimate.value)
+
+
+def _scaled(measure: Measure, estimate: Estimate) -> str:
+    """The text of a value; only scores have the style's scale."""
     text = with_interval(measure, estimate)
-    shown = scale_numbers(text) if measure.unit == "score" else text
-    return PrintCell(shown, bold, mark, estimate.value)
+    return scale_numbers(text) if measure.unit == "score" else text
 
 
 def _main_columns(extra: Extra) -> list[str]:
@@ -431,9 +430,9 @@ def _people(
     row = [PrintCell("People")]
     for measure in measures:
         estimate = result.people.get(measure.key)
-        text = DASH if estimate is None else with_interval(measure, estimate)
         mark = OF_PEOPLE if estimate is not None and result.people_note else ""
-        row.append(PrintCell(scale_numbers(text) if measure.unit == "score" else text, mark=mark))
+        text = DASH if estimate is None else _scaled(measure, estimate)
+        row.append(PrintCell(text, mark=mark))
         row += [PrintCell(DASH)] * bool(printed[measure.key])
     return row
 

@@ -195,9 +195,8 @@ class Captions:
 
     def worst_first(self) -> list[int]:
         """Positions of images by their worst inversions, taking turns among the metrics."""
-        turns = np.full(len(self.image_ids), len(self.image_ids))
-        for place in self.places.values():
-            turns = np.minimum(turns, place)
+        last = np.full(len(self.image_ids), len(self.image_ids))
+        turns = np.min([last, *self.places.values()], axis=0)
         return [int(i) for i in np.argsort(turns, kind="stable")]
 
 

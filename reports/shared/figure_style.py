@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    pass
-
+from typing import Any
 
 STYLE: dict[Any, Any] = {
     "svg.hashsalt": "metaeval",

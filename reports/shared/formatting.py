@@ -77,29 +77,6 @@ def cut(text: str, most: int = MOST_CHARACTERS) -> str:
     return f"{text[:most].rstrip()} … (cut: {len(text):,} characters)"
 
 
-def join_words(items: Sequence[str], conjunction: str = "and") -> str:
-    """a; a and b; a, b and c."""
-    if len(items) < 2:
-        return "".join(items)
-    return f"{', '.join(items[:-1])} {conjunction} {items[-1]}"
-
-
-_SMALL = (
-    "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
-    "twelve",
-)  # fmt: skip
-
-
-def spelled(n: int) -> str:
-    """one, twelve, 13, 5,000."""
-    return _SMALL[n] if 0 <= n < len(_SMALL) else count(n)
-
-
-def amount(n: int, noun: str) -> str:
-    """One metric, nine metrics, 5,000 images."""
-    return f"{spelled(n)} {noun if n == 1 else noun + 's'}"
-
-
 def capital(text: str) -> str:
     return text[:1].upper() + text[1:] if text[:1].isascii() else text
 

@@ -32,8 +32,8 @@ def scale_numbers(text: str) -> str:
 
     >>> from metaeval.runs.print_style import PrintStyle, print_style
     >>> with print_style(PrintStyle(scale=100)):
-    ...     scaled("0.324 [0.301, 0.350]"), scaled("−0.50"), scaled("32.4%"), scaled("12")
-    ('32.4 [30.1, 35.0]', '−50.0', '32.4%', '12')
+    ...     [scale_numbers(text) for text in ("0.324 [0.301, 0.350]", "−0.50", "32.4%", "12")]
+    ['32.4 [30.1, 35.0]', '−50.0', '32.4%', '12']
     """
     scale = style().scale
     if scale == 1 or any(letter.isalpha() for letter in text):
@@ -183,32 +183,31 @@ def write_tables(directory: Path, tables: Iterable[PrintTable]) -> None:
 HIGHLIGHT = "▸"
 
 
+def is_highlighted(row: Row) -> bool:
+    """Whether the style highlights the name that a row begins with."""
+    return row[0].text.removeprefix(PART) in style().highlight
+
+
 def highlighted_rows_first(groups: Sequence[Sequence[Row]]) -> list[Sequence[Row]]:
     """The groups with the rows that the style highlights as the first group."""
-
-    def chosen(group: Sequence[Row], *, first: bool) -> list[Row]:
-        names = style().highlight
-        return [row for row in group if (row[0].text.removeprefix(PART) in names) is first]
-
-    first = [row for group in groups for row in chosen(group, first=True)]
-    others = [chosen(group, first=False) for group in groups]
+    first = [row for group in groups for row in group if is_highlighted(row)]
+    others = [[row for row in group if not is_highlighted(row)] for group in groups]
     return [group for group in (first, *others) if group]
 
 
 def highlighted(table: PrintTable) -> PrintTable:
     """The table with a mark before the names that the style highlights."""
-    chosen = style().highlight
+    if not any(is_highlighted(row) for group in table.groups for row in group):
+        return table
     groups = [
         [
             [row[0]._replace(text=f"{HIGHLIGHT} {row[0].text}"), *row[1:]]
-            if table.names_in(row)[0] in chosen
+            if is_highlighted(row)
             else row
             for row in group
         ]
         for group in table.groups
     ]
-    if groups == table.groups:
-        return table
     return table._replace(groups=groups, notes=[*table.notes, (HIGHLIGHT, "highlighted")])
 
 

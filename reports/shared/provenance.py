@@ -5,9 +5,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from metaeval.reports.shared.formatting import count, join_words, number, seconds
+from metaeval.reports.shared.formatting import count, number, seconds
 from metaeval.reports.shared.run import LoadedRun
 from metaeval.results.run import RunInfo
+from metaeval.results.sentences import join_names
 
 BLEU = ("BLEU without a match", "captions ordered by pycocoevalcap's constants, 1e-15 and 1e-9")
 
@@ -61,7 +62,9 @@ def _sorted_pairs(values: Mapping[str, object] | None) -> list[tuple[str, str]]:
 def _print(value: Any) -> str:
     if isinstance(value, list):
         return (
-            join_words([_print(v) for v in value]) if len(value) <= 12 else f"{len(value)} values"
+            join_names([_print(v) for v in value], most=12)
+            if len(value) <= 12
+            else f"{len(value)} values"
         )
     if isinstance(value, bool) or value is None:
         return str(value)

@@ -10,13 +10,13 @@ from pathlib import Path
 from metaeval.reports.blocks import charts, tables, texts
 from metaeval.reports.blocks.texts import Block, rendered
 from metaeval.reports.measured import closing_blocks, write_blocks
-from metaeval.reports.shared.formatting import join_words
 from metaeval.reports.shared.run import LoadedRun
 from metaeval.reports.sweep.jobs import Jobs, csv_of, read_jobs
 from metaeval.reports.sweep.result import sweep_result
 from metaeval.results.files import write_result
 from metaeval.results.measured import SWEEP
 from metaeval.results.run import DatasetInfo, ExperimentInfo, RunInfo
+from metaeval.results.sentences import join_names
 from metaeval.runs import files
 
 CSV, HTML, JSON = "sweep.csv", "sweep.html", "sweep.json"
@@ -56,7 +56,7 @@ def _info(jobs: Jobs) -> RunInfo:
     last = jobs.finished[-1].info
     datasets = list(dict.fromkeys(job.result.dataset for job in jobs.finished))
     experiments = list(dict.fromkeys(job.result.experiment for job in jobs.finished))
-    title = f"Sweep of {join_words(experiments)}"
+    title = f"Sweep of {join_names(experiments)}"
     return RunInfo(
         status="finished",
         finished=last.finished,
@@ -75,5 +75,8 @@ def _jobs(jobs: Jobs) -> Block:
             if not metric.ok:
                 reason = f"{metric.status}: {metric.reason or ''}"
                 absent.setdefault((metric.name, reason), []).append(job.name)
-    failed = [(metric, reason, join_words(names)) for (metric, reason), names in absent.items()]
+    failed = [
+        (metric, reason, join_names(names, len(names)))
+        for (metric, reason), names in absent.items()
+    ]
     return Block("jobs", "Jobs", rendered("jobs.html.j2", jobs=jobs, failed=failed))

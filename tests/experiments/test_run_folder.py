@@ -141,23 +141,26 @@ def test_the_refusal_is_recorded_without_a_run(tmp_path: Path) -> None:
     assert set(content(out)) == {files.RUN}
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_a_full_disk_is_a_line_and_leaves_no_half_of_a_file(tmp_path: Path) -> None:
-    path = tmp_path / "a.json"
+@pytest.mark.parametrize(
+    ("path", "problem"),
+    [
+        pytest.param("a.json", "No space left on device", marks=pytest.mark.skipif(
+            not Path("/dev/full").exists(), reason="needs /dev/full"
+        )),
+        ("file/OUT/run.json", "Not a directory"),
+    ],
+)  # fmt: skip
+def test_a_file_that_cannot_be_written_is_a_line_and_leaves_no_half(
+    path: str, problem: str, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("")
 
     def to_full_disk(temporary: Path) -> None:
-        with open("/dev/full", "w") as file:
-            file.write("x" * 100_000)
+        Path("/dev/full").write_text("x" * 100_000)
 
-    with pytest.raises(InputError, match=r"a\.json: cannot be written \(No space left on device\)"):
-        files.atomic(path, to_full_disk)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_folder_that_cannot_be_made_is_a_line(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match=r"cannot be written \(Not a directory\)"):
-        files.write_json(tmp_path / "file" / "OUT" / files.RUN, {})
+    with pytest.raises(InputError, match=rf"{Path(path).name}.*cannot be written \({problem}\)"):
+        files.atomic(tmp_path / path, to_full_disk)
+    assert [file.name for file in tmp_path.iterdir()] == ["file"]
 
 
 def test_names_that_are_not_utf8(tmp_path: Path) -> None:

@@ -66,12 +66,13 @@ class ElsewhereScorer(LengthScorer):
     runs_in_subprocess = True
 
 
+IDS, HUMAN = (1, 2), ("a", "bb")
+TWO = CaptionDataset("two", IDS, HUMAN, (("x",), ("y",)), IDS, HUMAN)
+
+
 def _score(metrics: Sequence[Metric]) -> list[tuple[str, str, object]]:
-    ids, human = (1, 2), ("a", "bb")
-    dataset = CaptionDataset("two", ids, human, (("x",), ("y",)), ids, human)
-    captions = pd.DataFrame({"image_id": [1, 2], "caption": human})
-    config = compose_config(["cache.enabled=false"])
-    results = score_all(metrics, dataset, captions, config)
+    captions = pd.DataFrame({"image_id": [1, 2], "caption": HUMAN})
+    results = score_all(metrics, TWO, captions, compose_config(["cache.enabled=false"]))
     return [
         (r.columns[0].name, r.status, None if r.scores is None else r.scores.tolist())
         for r in results
@@ -100,9 +101,7 @@ def test_a_failure_elsewhere_is_a_row_and_a_warning(caplog: pytest.LogCaptureFix
 
 
 def test_a_lookup_counts_what_is_to_be_done() -> None:
-    ids, human = (1, 2), ("a", "bb")
-    dataset = CaptionDataset("two", ids, human, (("x",), ("y",)), ids, human)
-    lookup = look_up(Length("A", elsewhere=True), dataset, human, np.arange(2), MemoryStore())
+    lookup = look_up(Length("A", elsewhere=True), TWO, HUMAN, np.arange(2), MemoryStore())
     assert (lookup.title, lookup.runs_in_subprocess, lookup.todo) == ("A", True, [0, 1])
     assert lookup.usual_seconds == pytest.approx(2 * Scorer.usual_ms / 1000)
 
@@ -256,49 +255,46 @@ def test_the_worst_inversions_of_each_column_and_of_the_opening_one_are_explaine
             }  # fmt: skip
 
 
-def test_what_is_known_is_not_explained_again(tmp_path: Path) -> None:
+def test_what_is_known_is_not_explained_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another version of the explanations is another one."""
     letters, store = Letters(), MemoryStore()
     run = _run(tmp_path, {"letters": letters})
     fewer = run.explained(2, store)
     first, warm = run.explained(4, store), run.explained(4, store)
     assert first == warm == run.explained(4)
     assert len(fewer["metrics"]["letters"]["images"]) < len(first["metrics"]["letters"]["images"])
-    # the first run scored; of the others, the third found all of it in the store
-    assert [scorer.prepared for scorer in letters.bound] == [1, 1, 1, 0, 1]
+    monkeypatch.setattr(LettersScorer, "explanation_version", 2)
+    assert [run.explained(2, store) for _ in range(2)] == [fewer] * 2
+    # the first run scored; of the others, the third and the last found all of it in the store
+    assert [scorer.prepared for scorer in letters.bound] == [1, 1, 1, 0, 1, 1, 0]
 
 
-def test_another_kind_of_explanation_is_another_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    letters, store = Letters(), MemoryStore()
-    run = _run(tmp_path, {"letters": letters})
-    for version in (1, 2, 2):
-        monkeypatch.setattr(LettersScorer, "explanation_version", version)
-        run.explained(2, store)
-    assert [scorer.prepared for scorer in letters.bound] == [1, 1, 1, 0]
+class Other(Letters):
+    """Another metric than the one that scored."""
+
+    version = 2
 
 
+@pytest.mark.parametrize(
+    ("scored", "asked", "warning"),
+    [
+        (Letters(breaks=True), None, "no explanations of letters: ValueError: no letters left"),
+        (Letters(), Other(), "its signature differs"),
+    ],
+)
 def test_a_metric_that_cannot_explain_is_a_warning(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    broken = Letters(breaks=True)
-    run = _run(tmp_path, {"letters": broken})
-    broken.bound.clear()
+    scored: Letters, asked: Letters | None, warning: str, tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:  # fmt: skip
+    run = _run(tmp_path, {"letters": scored})
+    metric = asked or scored
+    run.named["letters"] = (metric, run.named["letters"][1])
+    metric.bound.clear()
     assert run.explained(3)["metrics"] == {}
-    assert "no explanations of letters: ValueError: no letters left" in caplog.text
-    assert [scorer.closed for scorer in broken.bound] == [1]
-
-
-def test_another_metric_than_the_one_that_scored_explains_nothing(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    class Other(Letters):
-        version = 2
-
-    run = _run(tmp_path, {"letters": Letters()})
-    run.named["letters"] = (Other(), run.named["letters"][1])
-    assert run.explained(3)["metrics"] == {}
-    assert "its signature differs" in caplog.text
+    assert warning in caplog.text
+    assert [scorer.closed for scorer in metric.bound] == [1]
 
 
 def test_the_leading_column_is_a_result() -> None:

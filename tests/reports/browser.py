@@ -1,6 +1,5 @@
 """A real headless Chromium, driven over its DevTools pipe with the standard library alone."""
 
-import base64
 import contextlib
 import json
 import os
@@ -10,7 +9,6 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 EXECUTABLE = next(
@@ -100,12 +98,6 @@ class Page:
                 windowsVirtualKeyCode=code,
                 text="\r" if key == "Enter" and kind == "keyDown" else "",
             )
-
-    def screenshot(self, path: Path, top: float = 0, height: float = 1000) -> None:
-        width = self.run("innerWidth")
-        clip = {"x": 0, "y": top, "width": width, "height": height, "scale": 1}
-        data = self.call("Page.captureScreenshot", clip=clip, captureBeyondViewport=True)["data"]
-        path.write_bytes(base64.b64decode(data))
 
     def _read(self, seconds: float) -> dict[str, Any]:
         while b"\0" not in self._buffer:

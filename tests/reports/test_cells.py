@@ -295,15 +295,18 @@ def test_rows_say_what_they_are(html: str) -> None:
         "L": ["result"], "Length": ["control"], "Random": ["control"], "U": ["random"],
         "People": [], "S": ["absent"],
     }  # fmt: skip
-    names = {name: row.cells[0].text for name, row in rows.items()}
-    assert names["A-part"] == "– A-part"
-    assert names["B"] == f"B{BATCH_DEPENDENT}"
-    assert names["L"] == "La"  # the footnote on its training
-    assert names["Length"] == "Lengthcontrol: not a metric"
-    assert names["U"] == "Urandom weights: not a result"
+    assert {name: row.cells[0].text for name, row in rows.items()} == {
+        **{name: name for name in rows},
+        "A-part": "– A-part",
+        "B": f"B{BATCH_DEPENDENT}",
+        "L": "La",  # the footnote on its training
+        "Length": "Lengthcontrol: not a metric",
+        "Random": "Randomcontrol: not a metric",
+        "U": "Urandom weights: not a result",
+    }
     assert rows["A"].cells[0].attributes["title"] == "A|v:1"
-    assert [cell.text for cell in rows["S"].cells] == ["S", "skipped: no <Java>get it"]
-    assert rows["S"].cells[1].attributes["colspan"] == "6"
+    _, reason = rows["S"].cells
+    assert (reason.text, reason.attributes["colspan"]) == ("skipped: no <Java>get it", "6")
     assert "Chosen on this experiment" in section_of(html, "table")
 
 
@@ -420,30 +423,24 @@ def test_a_table_of_differences_has_a_column_for_each_p_value(
 
 
 def test_undefined_and_untested_differences() -> None:
-    pairs = (
-        Comparison(
-            a="A", b="B", measure="m", difference=Estimate(value=None), tests=(_test(0.01),)
-        ),
-        Comparison(a="A", b="C", measure="m", difference=Estimate(value=0.5)),
-    )
-    comparisons = Comparisons(measure="m", alpha=ALPHA, pairs=pairs)
-    first, second, third = tables.comparison_matrix(comparisons, ["A", "D", "B", "C"])
-    assert [row.metric for row in (first, second, third)] == ["A", "B", "C"]  # D was not compared
-    assert [(cell.text, cell.kind) for cell in first.cells[1:]] == [
-        ("–", "even"),
-        ("+50.0", "even"),
-    ]
-    assert (second.cells[2].text, second.cells[2].title) == ("–", "not defined")
-    assert third.cells[0].text == "−50.0"
-    # images needed only where the interval leaves out 0
+    """Images needed are known only where the interval leaves out 0."""
     power = Power(effect=0.5, detectable=0.1, images_needed=99.2)
-    pair = Comparison(
-        a="A", b="B", measure="m", difference=Estimate(value=0.2, low=0.1, high=0.3),
-        tests=(_test(0.2),), power=power,
-    )  # fmt: skip
-    row, _ = tables.comparison_matrix(pair_of(pair), ["A", "B"])
-    assert row.cells[1].kind == "even"
-    assert row.cells[1].title.endswith("images needed 99")
+    pairs = [
+        Comparison(a=a, b=b, measure="m", difference=difference, tests=tests, power=power)
+        for a, b, difference, tests in (
+            ("A", "B", Estimate(value=None), (_test(0.01),)),
+            ("A", "C", Estimate(value=0.5), ()),
+            ("B", "C", Estimate(value=0.2, low=0.1, high=0.3), (_test(0.2),)),
+        )
+    ]
+    rows = tables.comparison_matrix(pair_of(*pairs), ["A", "D", "B", "C"])
+    assert {row.metric: [(c.text, c.kind) for c in row.cells] for row in rows} == {
+        "A": [("", "self"), ("–", "even"), ("+50.0", "even")],
+        "B": [("–", "even"), ("", "self"), ("+20.0", "even")],
+        "C": [("−50.0", "even"), ("−20.0", "even"), ("", "self")],
+    }  # D was not compared
+    assert rows[1].cells[0].title == "not defined"
+    assert rows[1].cells[2].title.endswith("images needed 99")
 
 
 def pair_of(*pairs: Comparison) -> Comparisons:
@@ -471,19 +468,16 @@ def test_cards_and_notes(html: str, run: LoadedRun) -> None:
     cards = re.findall(
         r'<article class="card">(.*?)</article>', section_of(html, "extra-cards"), re.S
     )
-    first = re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", cards[0])
     assert '<p class="id">7</p>' in cards[0]
-    assert first == [
-        ("a caption", "a &lt;b&gt;dog&lt;/b&gt;"), ("score", "0.123"), ("is so", "yes"),
-    ]  # fmt: skip
-    second = dict(re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", cards[1]))
-    assert (second["score"], second["is so"], second["none"]) == ("−1.000", "no", "3")
-    assert second["a caption"] == "x" * 2000 + " … (cut: 3,000 characters)"
+    cut = "x" * 2000 + " … (cut: 3,000 characters)"
+    assert [re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", card) for card in cards] == [
+        [("a caption", "a &lt;b&gt;dog&lt;/b&gt;"), ("score", "0.123"), ("is so", "yes")],
+        [("a caption", cut), ("score", "−1.000"), ("is so", "no"), ("none", "3")],
+    ]
     assert '<details><summary><h2 id="extra-cards-h">' in html
     block = texts.examples(EXTRAS[2], {"7": "data:x"}, "Cards", shown=1, names=["a_caption"])
-    assert 'data-shown="1"' in block.html
-    assert "<dt>a_caption</dt>" in block.html
-    assert block.html.count('<img src="data:x"') == 1
+    parts = ('data-shown="1"', "<dt>a_caption</dt>", '<img src="data:x"')
+    assert [block.html.count(part) for part in parts] == [1, 2, 1]
     notes = re.findall(r"<li>(.*?)</li>", section_of(html, "notes"))
     assert notes == [f"Note {k}." for k in range(8)]
     few = run.result.model_copy(update={"notes": ("Note.",)})
@@ -504,39 +498,46 @@ def test_the_ranking_is_drawn_from_the_same_numbers(
 ) -> None:
     block = charts.ranking(run)
     (axes,) = block.figures["ranking"].axes
-    names = [label.get_text() for label in axes.get_yticklabels()]
-    assert names == ["L", "A", "B", "C", "Length"]  # best first, then the control
-    assert axes.yaxis_inverted()
-    points = [line.get_xdata()[0] for line in _lines(axes, "o")]
+    labels = axes.get_yticklabels()
+    names = ["L", "A", "B", "C", "Length"]  # best first, then the control
     of = [statistics[name]["accuracy"] for name in names]
-    assert points == pytest.approx([100 * each["value"] for each in of])
     spans = [
         line for line in axes.lines if len(line.get_xdata()) == 2 and line.get_linewidth() == 3
     ]
-    assert [sorted(line.get_xdata()) for line in spans] == [
-        pytest.approx([100 * each["low"], 100 * each["high"]]) for each in of
-    ]
-    colours = [to_hex(line.get_color()) for line in spans]
-    assert colours == [GREY, BLUE, BLUE, BLUE, GREY]  # what has learned, and the control
-    (diamond,) = _lines(axes, "D")
-    assert (diamond.get_xdata()[0], diamond.get_ydata()[0]) == (pytest.approx(61.1), 1)
-    (band,) = axes.patches
-    assert np.ravel(band.get_extents().get_points()[:, 0]) == pytest.approx(
-        axes.transData.transform([(40, 0), (50, 0)])[:, 0]
-    )
+    (diamond,), (band,) = _lines(axes, "D"), axes.patches
     (people,) = [line for line in axes.lines if line.get_linestyle() == ":"]
-    assert (people.get_xdata()[0], to_hex(people.get_color())) == (95, INK)
-    bold = [t.get_text() for t in axes.get_yticklabels() if t.get_fontweight() == "bold"]
-    assert bold == ["B"]
-    assert to_hex(axes.get_yticklabels()[2].get_color()) == RED
-    assert axes.get_xlabel() == "accuracy, per cent"
+    assert {
+        "names": [label.get_text() for label in labels],
+        "points": [line.get_xdata()[0] for line in _lines(axes, "o")],
+        "intervals": [sorted(line.get_xdata()) for line in spans],
+        "colours": [to_hex(line.get_color()) for line in spans],
+        "printed": (diamond.get_xdata()[0], diamond.get_ydata()[0]),
+        "band": list(np.ravel(band.get_extents().get_points()[:, 0])),
+        "people": (people.get_xdata()[0], to_hex(people.get_color())),
+        "bold": [t.get_text() for t in labels if t.get_fontweight() == "bold"],
+        "red": to_hex(labels[2].get_color()),
+        "axis": axes.get_xlabel(),
+        "best on top": axes.yaxis_inverted(),
+    } == {
+        "names": names,
+        "points": pytest.approx([100 * each["value"] for each in of]),
+        "intervals": [pytest.approx([100 * each["low"], 100 * each["high"]]) for each in of],
+        "colours": [GREY, BLUE, BLUE, BLUE, GREY],  # what has learned, and the control
+        "printed": (pytest.approx(61.1), 1),
+        "band": pytest.approx(axes.transData.transform([(40, 0), (50, 0)])[:, 0]),
+        "people": (95, INK),
+        "bold": ["B"],
+        "red": RED,
+        "axis": "accuracy, per cent",
+        "best on top": True,
+    }
     assert (
         "Interval of each metric; band: the best control, Length; grey: not ranked, chosen on this "
         "experiment; diamond: the printed value; dotted: people."
     ) in block.html
     by_errors = charts.ranking(run, ERRORS).figures["ranking"].axes[0]
-    assert [t.get_text() for t in by_errors.get_yticklabels()] == ["L", "B", "A", "C", "Length"]
-    assert by_errors.get_xlabel() == "errors"
+    shown = [by_errors.get_xlabel(), *(t.get_text() for t in by_errors.get_yticklabels())]
+    assert shown == ["errors", "L", "B", "A", "C", "Length"]
 
 
 def curves_of(records: Sequence[Mapping[str, Any]]) -> list[Axes]:
@@ -554,31 +555,40 @@ def test_curves_are_drawn_from_their_rows() -> None:
     ]  # fmt: skip
     with print_style(PrintStyle(highlight=["B"])):
         one, two = curves_of(rows)
-    assert [axes.get_title() for axes in (one, two)] == ["one", "two"]
-    assert one.get_xlabel() == "rate"
     lines = {line.get_label(): line for line in one.lines if not line.get_label().startswith("_")}
-    assert list(lines) == ["A", "B", "c"]
-    assert list(lines["B"].get_xdata()) == [10, 20]
-    assert list(lines["B"].get_ydata()) == [6, 7]
-    assert [line.get_linestyle() for line in lines.values()] == ["-", "-", "--"]
-    assert lines["B"].get_linewidth() > lines["A"].get_linewidth()
-    assert to_hex(lines["c"].get_color()) == GREY
-    assert len({to_hex(line.get_color()) for line in lines.values()}) == 3
-    crosses = [list(line.get_ydata()) for line in one.lines if line.get_marker() == "x"]
-    assert crosses == [[8, 9], [11, 12], [6, 5]]
     bands = [
-        c
+        c.get_paths()[0].vertices[:, 1]
         for c in one.collections
         if type(c).__name__ in ("PolyCollection", "FillBetweenPolyCollection")
     ]
-    ends = [
-        (c.get_paths()[0].vertices[:, 1].min(), c.get_paths()[0].vertices[:, 1].max())
-        for c in bands
-    ]
-    assert ends == [(2, 6), (5, 9), (-1, 3)]
     bars = [c for c in one.collections if type(c).__name__ == "LineCollection"]
-    assert [s[:, 1].tolist() for s in bars[0].get_segments()] == [[2.5, 3.5], [3.5, 4.5]]
-    assert [t.get_text() for t in one.get_xticklabels()] == ["10", "20"]
+    assert {
+        "titles": [axes.get_title() for axes in (one, two)],
+        "axis": one.get_xlabel(),
+        "ticks": [t.get_text() for t in one.get_xticklabels()],
+        "lines": {name: list(line.get_ydata()) for name, line in lines.items()},
+        "places": list(lines["B"].get_xdata()),
+        "styles": [line.get_linestyle() for line in lines.values()],
+        "thickest": max(lines, key=lambda name: lines[name].get_linewidth()),
+        "colours": len({to_hex(line.get_color()) for line in lines.values()}),
+        "colour of the control": to_hex(lines["c"].get_color()),
+        "crosses": [list(line.get_ydata()) for line in _lines(one, "x")],
+        "bands": [(ends.min(), ends.max()) for ends in bands],
+        "bars": [s[:, 1].tolist() for s in bars[0].get_segments()],
+    } == {
+        "titles": ["one", "two"],
+        "axis": "rate",
+        "ticks": ["10", "20"],
+        "lines": {"A": [3, 4], "B": [6, 7], "c": [1, 0]},
+        "places": [10, 20],
+        "styles": ["-", "-", "--"],
+        "thickest": "B",
+        "colours": 3,
+        "colour of the control": GREY,
+        "crosses": [[8, 9], [11, 12], [6, 5]],
+        "bands": [(2, 6), (5, 9), (-1, 3)],
+        "bars": [[2.5, 3.5], [3.5, 4.5]],
+    }
 
 
 def test_categories_are_points_with_thin_lines() -> None:
@@ -587,9 +597,8 @@ def test_categories_are_points_with_thin_lines() -> None:
         for x, high in (("p", 2.0), ("q", 3.0))
     ]
     (axes,) = curves_of(rows)
-    (line,) = axes.lines
-    assert line.get_linestyle() == "None"
-    (thin,) = axes.collections
-    assert [s[:, 1].tolist() for s in thin.get_segments()] == [[0.5, 2], [0.5, 3]]
+    assert [line.get_linestyle() for line in axes.lines] == ["None"]
+    thin = [s[:, 1].tolist() for c in axes.collections for s in c.get_segments()]
+    assert thin == [[0.5, 2], [0.5, 3]]
     (without,) = curves_of([{**rows[0], "low": None}, rows[1]])
     assert len(without.collections) == 0  # an interval of every point, or none

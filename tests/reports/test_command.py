@@ -52,30 +52,22 @@ def test_an_option_that_the_page_does_not_have_is_refused(
         ("statistics.json", lambda v: [], ": is not a file of a run"),
         ("run.json", lambda v: [], ": is not a file of a run"),
         ("run.json", lambda v: {**v, "dataset": 5}, ", field 'dataset': "),
+        ("scores.parquet", None, ": file not found"),
+        ("statistics.json", None, ": file not found; give the directory of a finished run"),
     ],
 )
 def test_a_damaged_run_is_one_clear_line(
     name: str,
-    harm: Callable[[Any], Any],
+    harm: Callable[[Any], Any] | None,
     problem: str,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     path = write_run(tmp_path, IMAGES[:4]) / name
-    files.write_json(path, harm(files.read_run_json(path)))
+    if harm is None:
+        path.unlink()
+    else:
+        files.write_json(path, harm(files.read_run_json(path)))
     assert run_verb(["report", str(tmp_path), "--no-figures"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert f"{path}{problem}" in line
-
-
-def test_a_run_without_its_files_is_one_clear_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (write_run(tmp_path / "0", IMAGES[:4]) / files.SCORES).unlink()
-    for folder, problem in (
-        ("gone", "file not found; give the directory of a finished run"),
-        ("0", "scores.parquet: file not found"),
-    ):
-        assert run_verb(["report", str(tmp_path / folder)]) == 2
-        (line,) = capsys.readouterr().err.splitlines()
-        assert problem in line

@@ -61,17 +61,6 @@ def test_the_answer_is_at_most_three_sentences_and_tables_have_marks(tmp_path: P
     assert rows["accuracy, published"].tolist() == ["88.0", "–", "–", "–"]
 
 
-def test_figures_are_written_unless_turned_off(tmp_path: Path) -> None:
-    page_of(tmp_path, result_of())
-    assert sorted(f.name for f in (tmp_path / files.FIGURES).iterdir()) == [
-        "ranking.pdf",
-        "ranking.svg",
-    ]
-    (tmp_path / "other").mkdir()
-    page_of(tmp_path / "other", result_of(), figures=False)
-    assert not (tmp_path / "other" / files.FIGURES).exists()
-
-
 def test_a_histogram_has_a_panel_for_each_metric() -> None:
     table = pd.DataFrame(
         {"metric": ["A"] * 4 + ["B"] * 4, "set": ["x", "y"] * 4, "score": range(8)}
@@ -131,14 +120,6 @@ def test_highlighted_metrics_stand_out_in_print(tmp_path: Path) -> None:
         pytest.raises(ConfigError, match=r"report\.highlight: 'D' is not one of A, B, C, Length"),
     ):
         page_of(tmp_path, result_of())
-
-
-def test_controls_are_behind_the_metrics_of_the_user() -> None:
-    """Though the user's are scored last."""
-    result = result_of()
-    *metrics, control = result.metrics
-    shown = result.model_copy(update={"metrics": (control, *metrics)}).visible
-    assert [m.name for m in shown] == ["A", "B", "C", "Length"]
 
 
 def _table(folder: Path, form: str) -> str:

@@ -13,8 +13,8 @@ from pydantic import ValidationError
 
 from metaeval.errors import InputError
 from metaeval.experiments.printout import printout
-from metaeval.results.base import Estimate, Measured, MetricResult, Test, TrainingRecord
-from metaeval.results.comparison import Comparison, Comparisons
+from metaeval.results.base import Estimate, Measured, MetricResult, TrainingRecord
+from metaeval.results.comparison import Comparisons
 from metaeval.results.files import dump, read_info, read_result, write_info, write_result
 from metaeval.results.measured import Extra, MeasuredResult
 from metaeval.results.run import Measure, RunInfo
@@ -27,7 +27,6 @@ from metaeval.results.sentences import (
 )
 from metaeval.runs.records import BATCH_DEPENDENT, ScoreColumn, Tally
 from tests.results.measured_results import (
-    ACCURACY,
     against,
     comparison_of,
     measured_result,
@@ -39,11 +38,7 @@ from tests.shared import write_json
 def test_an_undefined_number_is_none_and_numpy_scalars_are_numbers() -> None:
     estimate = Estimate(value=np.float64("nan"), low=np.float32(0.5), high=math.inf, n=np.int64(3))
     assert estimate == Estimate(value=None, low=0.5, high=None, n=3)
-    assert estimate.interval is None
-    assert Estimate(value=1, low=0, high=2).interval == (0, 2)
-
-
-def test_a_field_that_is_not_declared_is_an_error_and_results_are_frozen() -> None:
+    assert (estimate.interval, Estimate(value=1, low=0, high=2).interval) == (None, (0, 2))
     with pytest.raises(ValidationError):
         Estimate(value=1.0, lower=0.5)  # type: ignore[call-arg]
     with pytest.raises(ValidationError):
@@ -92,28 +87,13 @@ def test_an_error_is_one_line_whatever_names_stand_in_it() -> None:
 
 
 def test_comparisons_are_found_in_either_direction() -> None:
-    def compare(a: str, b: str, difference: float, p: float) -> Comparison:
-        return Comparison(
-            a=a,
-            b=b,
-            measure="rho",
-            difference=Estimate(value=difference, low=difference - 0.1, high=difference + 0.2),
-            tests=(Test(p=p, p_adjusted=p, method="bootstrap"),),
-        )
-
-    family = Comparisons(
-        measure="rho",
-        alpha=0.05,
-        pairs=(
-            compare("A", "B", 0.3, 0.01),
-            compare("A", "C", 0.1, 0.05),  # at alpha: not below it
-            compare("B", "C", -0.2, 0.2),
-        ),
-    )
-    turned = family.between("B", "A").difference
-    assert (turned.value, turned.interval) == (-0.3, pytest.approx((-0.5, -0.2), abs=1e-15))
-    not_separated = [family.not_separated_from(name) for name in "AC"]
-    assert not_separated == [{"C"}, {"A", "B"}]
+    pairs = [comparison_of(*pair, 0.1, p) for pair, p in (("AB", 0.01), ("AC", 0.05), ("BC", 0.2))]
+    ends = Estimate(value=0.3, low=0.2, high=0.5)
+    pairs[0] = pairs[0].model_copy(update={"difference": ends})
+    family = Comparisons(measure="rho", alpha=0.05, pairs=tuple(pairs))
+    assert family.between("B", "A").difference == Estimate(value=-0.3, low=-0.5, high=-0.2)
+    # at alpha is not below it
+    assert [family.not_separated_from(name) for name in "AC"] == [{"C"}, {"A", "B"}]
     assert family.between("A", "D") is None
 
 
@@ -141,19 +121,6 @@ def test_a_damaged_or_foreign_file_is_refused_with_file_and_field(tmp_path: Path
 TRAINED = TrainingRecord(chosen_on=("retrieval",))
 
 
-@pytest.mark.parametrize(
-    ("apart", "expected"),
-    [
-        ([], {"A": "a", "B": "a", "C": "a"}),
-        ([("A", "C")], {"A": "a", "B": "ab", "C": "b"}),
-        ([("A", "B"), ("A", "C")], {"A": "a", "B": "b", "C": "b"}),
-        ([("A", "B"), ("A", "C"), ("B", "C")], {"A": "a", "B": "b", "C": "c"}),
-    ],
-)
-def test_letters_of_three(apart: list[tuple[str, str]], expected: dict[str, str]) -> None:
-    assert separated("ABC", apart).letters("ABC") == expected
-
-
 def test_names_share_a_letter_unless_a_test_separates_them() -> None:
     """Every one of the 1,024 ways to separate five names."""
     pairs = list(combinations("ABCDE", 2))
@@ -163,45 +130,38 @@ def test_names_share_a_letter_unless_a_test_separates_them() -> None:
         for a, b in pairs:
             assert bool(set(letters[a]) & set(letters[b])) is ((a, b) not in apart)
         assert all(letters.values())
+    assert separated("ABC", [("A", "C")]).letters("ABC") == {"A": "a", "B": "ab", "C": "b"}
+
+
+LOWEST = {"declared": (Measure("accuracy", "error", unit="share", best="lowest"),)}
 
 
 @pytest.mark.parametrize(
-    ("values", "apart", "expected"),
+    ("values", "apart", "fields", "expected"),
     [
-        ({"A": 0.5, "B": 0.6}, [], "No test separates B (60.0) from any other metric."),
-        (
-            {"A": 0.9, "B": 0.6, "C": 0.5},
-            [("A", "C")],
-            "A leads (90.0), not separated from B.",
-        ),
-        (
-            {"A": 0.9, "B": 0.6},
-            [("A", "B")],
-            "A leads (90.0): every other metric is significantly lower.",
-        ),
-        ({"A": 0.9, "B": None}, [], "A: 90.0, the only metric with a value."),
-        ({"A": None}, [], "No metric has a value."),
-        (
-            {"A": 0.9, "B": 0.6, "C": None},
-            [("A", "B")],
-            "A leads (90.0): every other metric with a value is significantly lower.",
-        ),
+        ({"A": 0.5, "B": 0.6}, [], {}, "No test separates B (60.0) from any other metric."),
+        ({"A": 0.9, "B": 0.6, "C": 0.5}, [("A", "C")], {}, "A leads (90.0), not separated from B."),
+        ({"A": 0.9, "B": 0.6}, [("A", "B")], {},
+         "A leads (90.0): every other metric is significantly lower."),
+        ({"A": 0.9, "B": None}, [], {}, "A: 90.0, the only metric with a value."),
+        ({"A": None}, [], {}, "No metric has a value."),
+        ({"A": 0.9, "B": 0.6, "C": None}, [("A", "B")], {},
+         "A leads (90.0): every other metric with a value is significantly lower."),
+        ({"A": 0.6, "B": 0.5}, [("A", "B")], LOWEST,
+         "B leads (50.0): every other metric is significantly higher."),
+        ({"A": 0.5, "B": 0.6}, None, {},
+         "B has the highest value (60.0); no test compares the metrics."),
+        ({"A": 0.5, "B": 0.6}, None, LOWEST,
+         "A has the lowest value (50.0); no test compares the metrics."),
     ],
-)
+)  # fmt: skip
 def test_who_leads(
-    values: dict[str, float | None], apart: list[tuple[str, str]], expected: str
+    values: dict[str, float | None], apart: Any, fields: dict[str, Any], expected: str
 ) -> None:
-    result = measured_result(values, comparisons=separated("".join(values), apart))
+    pairs = None if apart is None else separated("".join(values), apart)
+    result = measured_result(values, comparisons=pairs, **fields)
     assert leaders(result) == expected
-
-
-def test_the_others_of_the_lowest_are_higher() -> None:
-    lowest = Measure("accuracy", "error", unit="share", best="lowest")
-    apart = Comparisons(
-        measure="accuracy", alpha=0.05, pairs=(comparison_of("A", "B", -0.1, 0.01),)
-    )
-    result = measured_result({"A": 0.5, "B": 0.6}, comparisons=apart, declared=(lowest,))
-    assert leaders(result) == "A leads (50.0): every other metric is significantly higher."
+    assert apart is not None or bold_names(result, result.declared[0]) == frozenset()
 
 
 def test_a_metric_that_learned_from_the_test_is_not_among_the_others() -> None:
@@ -225,24 +185,6 @@ def test_a_metric_that_learned_from_the_test_is_not_among_the_others() -> None:
     assert above_control(result).startswith("Every ranked metric is significantly above the best")
     alone = whole.model_copy(update={"metrics": (learned,)})
     assert leaders(alone) == "No ranked metric has a value."
-
-
-def test_a_metric_without_a_value_is_not_among_those_above_the_control() -> None:
-    result = measured_result(
-        {"A": 0.9, "B": 0.8, "C": None},
-        {"Length": 0.4},
-        controls={"accuracy": against("Length", 0.4, {"A": 0.01, "B": 0.01}, "something")},
-    )
-    assert above_control(result).startswith("Every metric with a value is significantly above")
-
-
-def test_nobody_leads_without_a_test() -> None:
-    result = measured_result({"A": 0.5, "B": 0.6})
-    assert leaders(result) == "B has the highest value (60.0); no test compares the metrics."
-    assert bold_names(result, ACCURACY) == frozenset()
-    lowest = Measure("accuracy", "error", unit="share", best="lowest")
-    result = measured_result({"A": 0.5, "B": 0.6}, declared=(lowest,))
-    assert leaders(result) == "A has the lowest value (50.0); no test compares the metrics."
 
 
 POOLED, WITHIN = Measure("pooled", "ρ", primary=True), Measure("within", "ρ within", primary=True)
@@ -325,15 +267,6 @@ def test_how_a_metric_of_the_user_stands(order: str, own: str, expected: str) ->
     assert sentences(result)[1:] == ([expected] if expected else [])
 
 
-def test_the_highest_is_named_first_of_those_above_the_control() -> None:
-    """The order of the configuration had the best behind "and 2 more"."""
-    values = {name: k / 10 for k, name in enumerate("ABCDEFGHI")}
-    tests = {name: 0.01 if name != "A" else 0.5 for name in values}
-    control = against("Length", 0.1, tests, "something")
-    result = measured_result(values, {"Length": 0.1}, controls={"accuracy": control})
-    assert above_control(result).endswith("Length (10.0): I, H, G, F, E, D and 2 more.")
-
-
 def test_a_column_says_what_a_reader_must_know() -> None:
     chair = ScoreColumn("CHAIR-i", higher_is_better=False, batch_dependent=True)
     assert chair.remarks == f"{BATCH_DEPENDENT}; a lower score is better"
@@ -349,41 +282,34 @@ def test_a_column_says_what_a_reader_must_know() -> None:
 @pytest.mark.parametrize(
     ("p", "shows", "expected"),
     [
-        (
-            {"A": 0.01, "B": 0.2},
-            "something",
-            "Significantly above the best control, Length (40.0): A.",
-        ),
-        (
-            {"A": 0.01, "B": 0.02},
-            "something",
-            "Every metric is significantly above the best control, Length (40.0).",
-        ),
-        (
-            {"A": 0.3, "B": 0.2},
-            "unsure",
-            "No metric is significantly above the best control, Length (40.0).",
-        ),
-        (
-            {"A": 0.3, "B": 0.2},
-            "undecidable",
-            "Whether a metric is above the best control, Length (40.0), cannot be decided with so "
-            "few images or draws.",
-        ),
+        ({"A": 0.01, "B": 0.2}, "something", "Significantly above {}: A."),
+        ({"A": 0.01, "B": 0.02}, "something", "Every metric is significantly above {}."),
+        ({"A": 0.3, "B": 0.2}, "unsure", "No metric is significantly above {}."),
+        ({"A": 0.3, "B": 0.2}, "undecidable",
+         "Whether a metric is above {}, cannot be decided with so few images or draws."),
+        # C has no value, and no test
+        ({"A": 0.01, "B": 0.02, "C": None}, "something",
+         "Every metric with a value is significantly above {}."),
+        # the highest first: the order of the configuration had the best behind "and 2 more"
+        ({"I": 0.5, **dict.fromkeys("HGFEDCBA", 0.01)}, "something",
+         "Significantly above {}: A, B, C, D, E, F and 2 more."),
     ],
-)
-def test_who_is_above_the_control(p: dict[str, float], shows: str, expected: str) -> None:
-    control = against("Length", 0.4, p, shows)
+)  # fmt: skip
+def test_who_is_above_the_control(p: dict[str, float | None], shows: str, expected: str) -> None:
+    values = {name: None if of is None else 0.9 - ord(name) / 1000 for name, of in p.items()}
+    tests = {name: of for name, of in p.items() if of is not None}
+    control = against("Length", 0.4, tests, shows)
     result = measured_result(
-        {"A": 0.9, "B": 0.6}, {"Length": 0.4}, controls={"accuracy": control}, caveat="Few images."
+        values, {"Length": 0.4}, controls={"accuracy": control}, caveat="Few images."
     )
-    assert above_control(result) == expected
-    assert sentences(result)[1:] == [expected, "Few images."]
+    sentence = expected.format("the best control, Length (40.0)")
+    assert above_control(result) == sentence
+    assert sentences(result)[1:] == [sentence, "Few images."]
 
 
 def test_names_as_a_reader_sees_them() -> None:
-    assert join_names("ABCDEFG") == "A, B, C, D, E, F and G"
-    assert join_names("ABCDEFGH") == "A, B, C, D, E, F and 2 more"
+    made = [join_names("ABCDEFG"), join_names("ABCDEFGH"), join_names("ABC", most=1)]
+    assert made == ["A, B, C, D, E, F and G", "A, B, C, D, E, F and 2 more", "A and 2 more"]
 
 
 def test_an_extra_is_a_rectangle_with_intervals_as_columns() -> None:

@@ -1,12 +1,13 @@
 """The number of references: on graded captions, and on pairs that people judged."""
 
 import os
+from itertools import product
 from pathlib import Path
 
 import pytest
 
 from metaeval.errors import MetaevalError
-from metaeval.results.base import Estimate, MetricResult
+from metaeval.results.base import MetricResult
 from metaeval.results.files import read_result
 from metaeval.runs import files
 from tests.shared import run_here, write_lines
@@ -19,12 +20,6 @@ def by_metric(out: Path) -> dict[str, MetricResult]:
     return {m.name: m for m in read_result(out / files.STATISTICS).metrics}
 
 
-def measures_of(out: Path, name: str) -> dict[str, Estimate]:
-    """Key → value of a metric of a run."""
-    result = read_result(out / files.STATISTICS)
-    return {measure.key: estimate for measure, estimate in result.measures(result.metric(name))}
-
-
 @pytest.mark.slow
 def test_all_references_give_what_a_plain_run_gives(tmp_path: Path) -> None:
     """With 4 references every number is that of experiment=replace; BLEU has nothing with none,
@@ -32,15 +27,15 @@ def test_all_references_give_what_a_plain_run_gives(tmp_path: Path) -> None:
     metrics = "metrics=[bleu,cider,length]"
     run_here(tmp_path, "experiment=references", *SMALL, metrics)
     run_here(tmp_path, "experiment=replace", *SMALL, metrics, "report=none", out="PLAIN")
-    scored = by_metric(tmp_path / "OUT")
-    for name in ("BLEU-1", "CIDEr", "Length"):
-        series, whole = scored[name].numbers.values, measures_of(tmp_path / "PLAIN", name)
-        for key in ("rank_order_rho", "rank_order_rho_within", "pairwise_accuracy"):
-            there = [n for n in range(5) if f"{key}_{n}" in series]
-            assert there == list(range(0 if name == "Length" else 1, 5))
-            assert series[f"{key}_4"] == whole[key]
-            if name == "Length":
-                assert series[f"{key}_0"] == whole[key]
+    scored, plain = by_metric(tmp_path / "OUT"), by_metric(tmp_path / "PLAIN")
+    for name, key in product(
+        ("BLEU-1", "CIDEr", "Length"),
+        ("rank_order_rho", "rank_order_rho_within", "pairwise_accuracy"),
+    ):
+        series, whole = scored[name].numbers.values, plain[name].numbers[key]
+        there = {n: series[f"{key}_{n}"] for n in range(5) if f"{key}_{n}" in series}
+        assert list(there) == list(range(0 if name == "Length" else 1, 5))
+        assert {there[n] for n in ((0, 4) if name == "Length" else (4,))} == {whole}
     page = (tmp_path / "OUT" / files.REPORT).read_text(encoding="utf-8")
     assert "By the number of references" in page
     assert (tmp_path / "OUT" / f"{files.BY_REFERENCES}4" / files.SCORES).is_file()
@@ -97,10 +92,8 @@ def test_pairs_of_pascal_agree_with_the_judgements_experiment(tmp_path: Path) ->
     run_here(tmp_path, "experiment=references", *common, "task.n_references=[0,1,5]")
     run_here(tmp_path, "experiment=judgments", *common, "dataset.n_references=[1,5]", out="KNOWN")
     scored, expected = by_metric(tmp_path / "OUT"), by_metric(tmp_path / "KNOWN")
-    for name in ("BLEU-1", "BLEU-4", "Length"):
-        for n in (1, 5):
-            key = f"agreement_{n}"
-            assert scored[name].numbers[key] == expected[name].numbers[key]
+    for name, key in product(("BLEU-1", "BLEU-4", "Length"), ("agreement_1", "agreement_5")):
+        assert scored[name].numbers[key] == expected[name].numbers[key]
     assert "agreement_0" not in scored["BLEU-1"].numbers.values
     assert scored["Length"].numbers.value("agreement_0") is not None
 

@@ -53,14 +53,14 @@ def test_the_distribution_is_numpys() -> None:
 
 
 def test_the_distribution_of_equal_scores_and_of_none() -> None:
-    equal = distribution(np.zeros(3), 0.0)
-    assert [row["count"] for row in histogram("A", np.zeros(3))] == [3]
-    assert (equal.facts["n_lowest"], equal.value("sd")) == (3, 0.0)
-    assert distribution(np.zeros(1), 0.0).value("sd") is None
-    none = distribution(np.empty(0), None, n_nan=3)
-    assert (none.value("n"), none.value("n_nan")) == (0, 3)
-    assert none.value("median") is none.facts["n_lowest"] is None
-    assert histogram("A", np.empty(0)) == []
+    made = {}
+    for n in (3, 1, 0):
+        of = distribution(np.zeros(n), 0.0 if n else None, n_nan=2)
+        counts = [row["count"] for row in histogram("A", np.zeros(n))]
+        values = [of.value(key) for key in ("n", "n_nan", "sd", "median")]
+        made[n] = [*values, of.facts["n_lowest"], counts]
+    assert made == {3: [3, 2, 0, 0, 3, [3]], 1: [1, 2, None, 0, 1, [1]],
+                    0: [0, 2, None, None, None, []]}  # fmt: skip
 
 
 @pytest.mark.parametrize("some", [7, 1 << 17])

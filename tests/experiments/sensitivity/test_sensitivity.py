@@ -7,13 +7,12 @@ import numpy as np
 import pytest
 from scipy.stats import norm, t
 
-from metaeval.cli.main import run_verb
+from metaeval.choices import list_choices
 from metaeval.errors import ConfigError, InputError
 from metaeval.experiments.measure import Outcomes, measure
 from metaeval.experiments.sensitivity.combinations import (
     MeanAuc,
     by_kind,
-    corruption_names,
     severity_order,
     suite,
     summarised,
@@ -24,13 +23,9 @@ from metaeval.experiments.sensitivity.profile import (
     NO_OP,
     REFERENCE,
     REWRITE,
-    SensitivityCell,
-    Verdict,
+    Rewrites,
     balanced,
     cell_verdict,
-    hard_positives,
-    invariance,
-    monotone_shares,
     sort_of_rewrite,
 )
 from metaeval.experiments.sensitivity.statistics import Tables
@@ -116,23 +111,23 @@ def test_scenes_corruptions_are_in_it(run: Path, result: MeasuredResult) -> None
     sets = read_info(run / results.RUN).corruptions or ()
     assert {entry.kind for entry in sets} >= {"truth", "harmless", "attributes"}
     captions = results.read_run_table(run / results.CAPTIONS)
-    shown = {entry["set"]: entry for entry in result.extra("sets").records}
-    made = []
-    for entry in sets:
-        assert entry.n_applied + sum(entry.reasons.values()) == entry.n == 40
-        assert entry.severity is not None
-        n = captions.loc[captions["set"] == entry.set, "applied"].sum()
-        assert entry.n_applied == n == shown[entry.set]["n_applied"]
-        assert bool(shown[entry.set]["reasons"]) == (n < 40)
-        made.append(n)
-    assert min(made) < max(made) == 40  # both kinds occur
+    made = captions.groupby("set")["applied"].sum().drop(HUMAN).to_dict()
+    reasons = {entry.set: sum(entry.reasons.values()) for entry in sets if entry.severity}
+    shown = result.extra("sets").records
+    assert reasons == {name: 40 - n for name, n in made.items()}
+    assert {entry.set: (entry.n, entry.n_applied) for entry in sets} == {
+        name: (40, n) for name, n in made.items()
+    }
+    assert {row["set"]: (row["n_applied"], bool(row["reasons"])) for row in shown} == {
+        name: (n, n < 40) for name, n in made.items()
+    }
+    assert min(made.values()) < max(made.values()) == 40  # both kinds occur
 
 
 def test_no_control_is_any_good_where_they_are_balanced(result: MeasuredResult) -> None:
     for name in ("Length", "Bigram model", "Bigram model per word"):
         cells = profile(result, name).values()
-        assert all(c["refined"] == 0.5 for c in cells if c["refined_n"])
-        assert any(c["refined_n"] for c in cells)
+        assert {c["refined"] for c in cells if c["refined_n"]} == {0.5}
 
 
 def test_beyond_fluency_is_of_the_images_where_the_language_model_is_wrong(
@@ -177,13 +172,6 @@ def test_agreement_with_people_comes_from_judgement_runs_alone(run: Path) -> Non
         write_report(run, judgments=[str(run)])
 
 
-def test_the_page_can_be_written_again(run: Path) -> None:
-    before = (run / results.REPORT).read_bytes()
-    assert b"AUC by kind of change" in before
-    assert run_verb(["report", str(run)]) == 0
-    assert (run / results.REPORT).read_bytes() == before
-
-
 def entry(
     name: str,
     kind: str,
@@ -203,27 +191,30 @@ def entry(
 NONE = np.empty((0, 3), dtype=np.int8)  # no replicates: values alone
 
 
-def sorts(table: np.ndarray[Any, Any], sort: int = REWRITE) -> np.ndarray[Any, Any]:
-    return np.full((len(table), table.shape[1] - 1), sort, dtype=np.int8)
+PAIR = [entry("a", "objects"), entry("c", "harmless", "same")]
 
 
-def test_hard_positives_by_hand() -> None:
-    """Image 1: c above a, 2: equal, 3: below; b is of form, and not a near-copy."""
-    sets = [entry("a", "objects"), entry("b", "spelling"), entry("c", "harmless", "same")]
-    table = np.array([[9.0, 1.0, 0.0, 2.0], [9.0, 3.0, 0.0, 3.0], [9.0, 5.0, 0.0, 4.0]])
-    made = hard_positives(table, sets, sorts(table), NONE, 0.95)
-    assert (made.rewrites.n, made.rewrites.value, made.no_ops.value) == (3, 0.5, None)
-    table[2, 3] = np.nan
-    assert hard_positives(table, sets, sorts(table), NONE, 0.95).sets["c"].value == 0.75
-
-
-def test_no_ops_are_not_counted_as_rewrites() -> None:
-    """Image 1 has a no-op that costs nothing, image 2 a rewrite that loses: 0, not ½."""
-    sets = [entry("a", "objects"), entry("c", "harmless", "same")]
-    table = np.array([[9.0, 5.0, 9.0], [9.0, 5.0, 1.0]])
-    kinds = np.array([[-1, NO_OP], [-1, REWRITE]], dtype=np.int8)
-    made = hard_positives(table, sets, kinds, NONE, 0.95)
-    assert (made.rewrites.value, made.no_ops.value, made.sets["c"].value) == (0, 1, 0.5)
+@pytest.mark.parametrize(
+    ("table", "sorts", "sort", "expected"),
+    [
+        # image 1: c above a, 2: equal, 3: below; the fourth column is of form, and no near-copy
+        ([[9, 1, 2, 0], [9, 3, 3, 0], [9, 5, 4, 0]], [REWRITE] * 3, REWRITE, (3, 0.5)),
+        ([[9, 1, 2, 0], [9, 3, 3, 0], [9, 5, 4, 0]], [REWRITE] * 3, NO_OP, (0, None)),
+        ([[9, 1, 2, 0], [9, 3, 3, 0], [9, 5, np.nan, 0]], [REWRITE] * 3, None, (2, 0.75)),
+        # image 1 has a no-op that costs nothing, image 2 a rewrite that loses: 0, not ½
+        ([[9, 5, 9, 0], [9, 5, 1, 0]], [NO_OP, REWRITE], REWRITE, (1, 0)),
+        ([[9, 5, 9, 0], [9, 5, 1, 0]], [NO_OP, REWRITE], NO_OP, (1, 1)),
+        ([[9, 5, 9, 0], [9, 5, 1, 0]], [NO_OP, REWRITE], None, (2, 0.5)),
+    ],
+)
+def test_hard_positives_by_hand(
+    table: list[list[float]], sorts: list[int], sort: int | None, expected: tuple[int, float | None]
+) -> None:
+    sets = [*PAIR, entry("b", "spelling")]
+    of_sets = np.stack([np.full(len(sorts), -1), sorts, np.full(len(sorts), -1)], axis=1)
+    none = np.empty((0, len(sorts)), dtype=np.int8)  # no replicates: values alone
+    made = Rewrites(sets, of_sets, none, sort).of(np.array(table, dtype=float)).estimate(0.95)
+    assert (made.n, made.value) == expected
 
 
 @pytest.mark.parametrize(
@@ -245,42 +236,13 @@ def test_sorts_of_rewrites_by_hand(changed: str, sort: int) -> None:
 
 def test_hard_positives_interval_is_of_images() -> None:
     """Twice the same pairs in an image do not narrow the interval: images are resampled."""
-    rng = np.random.default_rng(0)
-    sets = [entry("a", "objects"), entry("c", "harmless", "same")]
-    table = rng.normal(size=(50, 3))
-    counts = bootstrap_counts(50, 300, 0)
-    once = hard_positives(table, sets, sorts(table), counts, 0.95).rewrites
-    double, more = np.column_stack([table, table[:, 2]]), entry("d", "harmless", "same")
-    twice = hard_positives(double, [*sets, more], sorts(double), counts, 0.95).rewrites
+    table, counts = np.random.default_rng(0).normal(size=(50, 3)), bootstrap_counts(50, 300, 0)
+    double, more = np.column_stack([table, table[:, 2]]), [*PAIR, entry("d", "harmless", "same")]
+    once, twice = (
+        Rewrites(sets, np.full((50, len(sets)), REWRITE), counts).estimate(scores, 0.95)
+        for sets, scores in ((PAIR, table), (more, double))
+    )
     assert once == twice
-
-
-def cell(verdict: Verdict, cost: float, n: int = 2) -> SensitivityCell:
-    half, nothing = Estimate(value=0.5, n=n), Estimate(value=None)
-    return SensitivityCell(
-        n=n, auc=half, detected=half, tied=0, p=1, p_adjusted=1, cost=Estimate(value=cost),
-        effect=nothing, share_of_another=None, beyond_fluency=None, verdict=verdict, examples=(),
-    )  # fmt: skip
-
-
-def test_invariance_by_hand() -> None:
-    """The rewrite costs 1 on average; of the harms of one edit, 2 is the mildest that is seen, as
-    the milder one is not seen and the mildest of all changes more words."""
-    sets = [
-        entry("mild", "objects"), entry("worse", "numbers"), entry("unseen", "people"),
-        entry("larger", "logic", edits=3.0), entry("rewrite", "harmless", "same"),
-    ]  # fmt: skip
-    table = np.array([[9.0, 7.0, 5.0, 8.9, 8.8, 8.0], [9.0, 7.0, 5.0, 9.0, 8.8, 8.0]] * 5)
-    costs = {e.set: float((table[:, 0] - table[:, k]).mean()) for k, e in enumerate(sets, 1)}
-    cells = {name: cell("sees", cost) for name, cost in costs.items()}
-    cells["unseen"] = cell("blind", costs["unseen"])
-    counts = np.array([[2, 0] * 5, [1, 1] * 5], dtype=np.int8)
-    made = invariance(table, sets, cells, counts, 0.95)["rewrite"]
-    share = made.share
-    assert (made.against, share.value) == ("mild", pytest.approx(0.5))
-    assert share.interval == pytest.approx((0.5, 0.5))
-    cells |= {name: cell("unsure", costs[name]) for name in ("mild", "worse")}
-    assert invariance(table, sets, cells, counts, 0.95) == {"rewrite": None}
 
 
 NAN = float("nan")
@@ -315,13 +277,11 @@ def test_every_kind_has_the_same_weight_and_experimental_sets_none() -> None:
     sets = [entry(f"w{k}", "words") for k in range(3)]
     sets += [entry("p", "people"), entry("x", "logic", experimental=True)]
     table = np.array([[5.0, 1, 1, 1, 9, 1], [5.0, 1, 1, 1, 9, 1]])
-    means = MeanAuc(table, bootstrap_counts(2, 20, 0), 0.95)
-    groups = by_kind(sets, summarised(sets))
-    assert {kind: means.over_kinds([g]).value for kind, g in groups.items()} == {
-        "words": 1, "people": 0,
-    }  # fmt: skip
-    assert means.over_kinds(groups.values()).value == 0.5
-    assert means.over_kinds([]).value is None
+    means, groups = MeanAuc(bootstrap_counts(2, 20, 0)), by_kind(sets, summarised(sets))
+    of_kinds = {kind: means.of(table, [group]).value for kind, group in groups.items()}
+    assert of_kinds == {"words": 1, "people": 0}
+    assert means.of(table, groups.values()).value == 0.5
+    assert means.of(table, []).estimate(0.95).value is None
 
 
 def test_the_order_of_severities_by_hand() -> None:
@@ -347,22 +307,22 @@ def test_a_combination_with_noise_is_not_above_the_metric_alone() -> None:
     good = np.column_stack([rng.normal(1.0, 1, 400), rng.normal(size=(400, 2))])
     noise = {f"N{k}": rng.normal(size=(400, 3)) for k in range(4)}
     tables = {"Good": good, **noise, "Length": rng.normal(size=(400, 3))}
-    made = together(
-        tables, ["Good", *noise], ["Length"], sets, seed=0, replicates=300, confidence=0.95
+    two, single, with_control = together(
+        tables, ["Good", *noise], ["Length"], sets, seed=0, replicates=300
     )
-    assert made.single.columns == ("Good",)
-    assert made.over_single.value < 0.03
-    low, high = made.over_control.interval
+    assert single.columns == ("Good",)
+    assert two.above(single).value < 0.03
+    low, high = two.above(with_control).estimate(0.95).interval
     assert low < 0 < high  # with a control that sees nothing it is as good
     # two metrics that see different sets do gain
     first, second = rng.normal(size=(2, 400, 3))
     first[:, 1] -= 2
     second[:, 2] -= 2
     tables = {"A": first, "B": second}
-    both = together(tables, ["A", "B"], [], sets, seed=0, replicates=300, confidence=0.95)
-    assert (both.metrics.columns, both.with_control) == (("A", "B"), None)
-    assert both.over_single.low > 0.05
-    assert together(tables, ["A"], [], sets, seed=0, replicates=9, confidence=0.95) is None
+    two, single = together(tables, ["A", "B"], [], sets, seed=0, replicates=300)
+    assert two.columns == ("A", "B")
+    assert two.above(single).estimate(0.95).low > 0.05
+    assert together(tables, ["A"], [], sets, seed=0, replicates=9) == []
 
 
 def test_refinement_leaves_no_control_better_than_chance() -> None:
@@ -378,21 +338,10 @@ def test_refinement_leaves_no_control_better_than_chance() -> None:
     assert not balanced(np.abs(gaps[:, :1]) + 1, 2, seed=0).any()  # it is always right
 
 
-def test_levels_of_one_corruption_are_ordered() -> None:
-    sets = [entry(f"t{k}", "", of=name) for k, name in enumerate(["typos", "typos", "x"])]
-    table = np.array([[3.0, 2.0, 1.0, 0.0], [3.0, 2.0, 2.0, 0.0]])
-    made = monotone_shares(table, sets, np.empty((0, 2), dtype=np.int8), 0.95)
-    assert {name: (e.n, e.value) for name, e in made.items()} == {"typos": (2, 0.5)}
-
-
 def test_every_file_is_in_the_suite_of_scenes_alone_where_it_needs_the_truth() -> None:
-    made = suite(dataset())
-    assert (
-        {"wrong_colour", "there_is", "replace", "random"}
-        < {c.name for c in made}
-        < set(corruption_names())
-    )
-    assert "truth_replace_object" in corruption_names()
+    made, known = suite(dataset()), set(list_choices("corruption"))
+    some = {"wrong_colour", "there_is", "replace", "random"}
+    assert some < {c.name for c in made} < known - {"callable", "file", "mixture"}
     assert not any(corruption.needs for corruption in made)
     assert {c.kind for c in suite(dataset(), ["logic"])} == {"logic"}
     assert len({corruption.label for corruption in made}) == len(made)
@@ -412,7 +361,7 @@ SETS = [entry("a", "objects"), entry("b", "objects"), entry("c", "harmless", "sa
 
 def outcomes(tables: dict[str, np.ndarray]) -> dict[str, Outcomes]:
     sorts = np.full((N, 3), REWRITE, dtype=np.int8)
-    made = Tables(tables, SETS, sorts, COUNTS, 0.95, {"objects": [0, 1]}, [[0, 1]], [[2]])
+    made = Tables(tables, SETS, sorts, MeanAuc(COUNTS), 0.95, {"objects": [0, 1]})
     return {each.measure.key: each for each in made.outcomes()}
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import kendalltau, pearsonr, spearmanr
+from scipy.stats import kendalltau, pearsonr, spearmanr, t as student
 
 from metaeval.stats.agreement.systems import pairwise_accuracies, permutation_p
 from tests.shared import run_here, write_json
@@ -67,10 +67,12 @@ def test_one_system_left_out(result: Any) -> None:
     ]
     kept = [np.arange(11) != k for k in range(11)]
     each = [pearsonr(COLUMNS["good"][:11][k], HUMAN[:11][k])[0] for k in kept]
-    assert row["lowest"] == pytest.approx(min(each))
-    assert row["lowest_without"] == f"s{int(np.argmin(each)):02d}"
-    assert row["highest"] == pytest.approx(max(each))
-    assert row["highest_without"] == f"s{int(np.argmax(each)):02d}"
+    assert {key: row[key] for key in row if key.startswith(("lowest", "highest"))} == {
+        "lowest": pytest.approx(min(each)),
+        "lowest_without": f"s{int(np.argmin(each)):02d}",
+        "highest": pytest.approx(max(each)),
+        "highest_without": f"s{int(np.argmax(each)):02d}",
+    }
 
 
 def test_metrics_are_compared_by_williams_test(result: Any) -> None:
@@ -81,10 +83,8 @@ def test_metrics_are_compared_by_williams_test(result: Any) -> None:
     r1, r2, r12, n = matrix[0, 2], matrix[1, 2], matrix[0, 1], 11
     spread = 2 * np.linalg.det(matrix) * (n - 1) / (n - 3) + (r1 + r2) ** 2 / 4 * (1 - r12) ** 3
     t = (r1 - r2) * math.sqrt((n - 1) * (1 + r12) / spread)
-    from scipy.stats import t as student
-
-    assert pair.tests[0].method == "Williams"
-    assert pair.tests[0].p == pytest.approx(2 * student.sf(abs(t), n - 3))
+    (test,) = pair.tests
+    assert (test.method, test.p) == ("Williams", pytest.approx(2 * student.sf(abs(t), n - 3)))
     half = student.ppf(0.975, n - 3) * (r1 - r2) / t
     assert pair.difference.interval == pytest.approx((r1 - r2 - half, r1 - r2 + half))
     assert result.controls["pearson_human"].control == "Length"

@@ -24,6 +24,7 @@ from tests.reports.graded.explained_files import (
 from tests.reports.run_files import HOSTILE, IMAGES, SCORERS, SETS, corrupt, write_run
 
 pytestmark = pytest.mark.skipif(EXECUTABLE is None, reason="no Chromium on PATH")
+BLUR = "document.activeElement.blur()"
 HOSTILE_LABEL = "<img src=x onerror='window.pwned=1'>"
 
 
@@ -63,16 +64,17 @@ def grounded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     scores = {column: values + extra for column, extra in zip(columns, noise, strict=True)}
     run = write_run(folder, images, captions=captions, scores=scores)
     regions = [*REGIONS, {"label": HOSTILE_LABEL, "box": [0.1, 0.1, 0.2, 0.2]}]
-    payloads: dict[str, dict[Any, dict[str, Any]]] = {column.lower(): {} for column in columns}
+    payloads: dict[str, dict[Any, dict[str, Any]]] = {column: {} for column in columns}
     for (image, name), text in captions.set_index(["image_id", "set"])["caption"].items():
         split = [refs.split() for refs in references[image]]
-        payloads["tiger"].setdefault(image, {})[name] = grounding(regions, len(text))
-        payloads["faier"].setdefault(image, {})[name] = matches(regions, text.split(), split)
-        payloads["bertscore"].setdefault(image, {})[name] = alignment(text.split(), split)
         said = [] if name == "Human" else text.split()  # of which nothing was parsed
-        payloads["spice"].setdefault(image, {})[name] = tuples(said, split)
-        payloads["chair-i"].setdefault(image, {})[name] = objects(said, split)
-    write_explanations(run, payloads, {column.lower(): [column] for column in columns})
+        explained = (
+            grounding(regions, len(text)), matches(regions, text.split(), split),
+            alignment(text.split(), split), tuples(said, split), objects(said, split),
+        )  # fmt: skip
+        for column, payload in zip(columns, explained, strict=True):
+            payloads[column].setdefault(image, {})[name] = payload
+    write_explanations(run, payloads, {column: [column] for column in columns})
     Image.new("RGB", (90, 60), "teal").save(folder / "photo.png")
     table = results.read_run_table(run / results.REFERENCES)
     shot = str(folder / "photo.png")
@@ -118,63 +120,64 @@ def shown(value: float) -> str:
     return f"{value:.3f}".replace("-", "−")
 
 
+VIFIDEL = "VIFIDEL (gold objects)"
+
+
 @pytest.mark.slow
 def test_every_flow_of_a_real_plan_is_drawn_and_labelled(page: Page, transport: Path) -> None:
-    payloads = visit(page, transport, "VIFIDEL (gold objects)")
+    payloads = visit(page, transport, VIFIDEL)
     assert texts(page, ".switch span") == ["Human", "Replace 25%", "Replace 50%", "Random"]
-    known = {
-        line.split()[0] for line in (transport.parent / "vectors.txt").read_text().splitlines()
+    vectors = (transport.parent / "vectors.txt").read_text().splitlines()
+    unknown = {n: [p["unknown_objects"], p["unknown_words"]] for n, p in payloads.items()}
+    assert any(words for _, words in unknown.values())
+    assert not {w for u in unknown.values() for words in u for w in words} & {
+        line.split()[0] for line in vectors
     }
-    assert any(payload["unknown_words"] for payload in payloads.values())
     for name, payload in payloads.items():
         choose(page, name)
         flows = [f for plan in payload["plans"].values() for f in plan["flows"]]
+        ribbons = [text.split(":")[0] for text in texts(page, ".ribbon title")]
+        assert sorted(ribbons) == sorted(f"{f['object']} → {f['word']}" for f in flows)
+        rows = zip(
+            flows, texts(page, ".plan tbody tr"), strict=True
+        )  # dearest first, as in the file
         assert len(flows) >= 4
-        ribbons = texts(page, ".ribbon title")
-        assert sorted(t.split(":")[0] for t in ribbons) == sorted(
-            f"{f['object']} → {f['word']}" for f in flows
+        assert all(
+            row.startswith(f["object"] + f["word"])
+            and row.endswith(shown(f["price"]) + shown(f["cost"]))
+            for f, row in rows
         )
-        rows = texts(page, ".plan tbody tr")
-        for flow, row in zip(flows, rows, strict=True):  # dearest first, as in the file
-            assert row.startswith(flow["object"] + flow["word"])
-            assert row.endswith(shown(flow["price"]) + shown(flow["cost"]))
-        heads = texts(page, ".plan h4")
-        for (column, plan), head in zip(payload["plans"].items(), heads, strict=True):
-            assert f"{column} {shown(plan['score'])}= exp(−{shown(plan['distance'])})" in head
-        left_out = texts(page, ".unknown b")
-        unknown = [payload["unknown_objects"], payload["unknown_words"]]
-        assert left_out == [", ".join(words) for words in unknown if words]
-        assert not {w for words in unknown for w in words} & known
+        heads = [
+            f"{column} {shown(plan['score'])}= exp(−{shown(plan['distance'])})"
+            for column, plan in payload["plans"].items()
+        ]
+        drawn = zip(heads, texts(page, ".plan h4"), strict=True)
+        assert all(expected in head for expected, head in drawn)
+        assert texts(page, ".unknown b") == [", ".join(words) for words in unknown[name] if words]
     assert page.requests == [(transport / "report.html").as_uri()]
 
 
 @pytest.mark.slow
 def test_ribbons_are_as_wide_as_the_mass_they_carry(page: Page, transport: Path) -> None:
-    payloads = visit(page, transport, "VIFIDEL (gold objects)")
+    plans = {name: p["plans"][VIFIDEL] for name, p in visit(page, transport, VIFIDEL).items()}
     choose(page, "Human")
-    plan = payloads["Human"]["plans"]["VIFIDEL (gold objects)"]
     boxes = page.run("""[...document.querySelectorAll('.card .plan:first-child .ribbon')].map(r => {
         const n = r.getAttribute('d').match(/[-\\d.]+/g).map(Number);
         return [r.firstChild.textContent.split(':')[0], n[15] - n[1], n[9] - n[7],
-                r.style.getPropertyValue('--w')];
+                parseFloat(r.style.getPropertyValue('--w'))];
     })""")
-    masses = {f"{f['object']} → {f['word']}": f for f in plan["flows"]}
-    widest = max(f["mass"] for f in plan["flows"])
-    tallest = max(left for _, left, _, _ in boxes)
-    dearest = max(
-        f["price"]
-        for each in payloads.values()
-        for f in each["plans"]["VIFIDEL (gold objects)"]["flows"]
-    )
-    for name, left, right, colour in boxes:
-        flow = masses[name]
-        assert left == pytest.approx(right, abs=0.02)
-        assert left / tallest == pytest.approx(flow["mass"] / widest, abs=0.01)
-        assert float(colour[:-1]) == pytest.approx(100 * flow["price"] / dearest, abs=0.1)
+    flows = {f"{f['object']} → {f['word']}": f for f in plans["Human"]["flows"]}
+    of_boxes = [flows[name] for name, *_ in boxes]
+    left, right, colour = (np.array([box[k] for box in boxes]) for k in (1, 2, 3))
+    masses = np.array([f["mass"] for f in of_boxes])
+    dearest = max(f["price"] for plan in plans.values() for f in plan["flows"])
+    assert left == pytest.approx(right, abs=0.02)
+    assert left / left.max() == pytest.approx(masses / masses.max(), abs=0.01)
+    assert colour == pytest.approx([100 * f["price"] / dearest for f in of_boxes], abs=0.1)
 
 
 def test_words_can_be_reached_and_read_by_keyboard(page: Page, transport: Path) -> None:
-    visit(page, transport, "VIFIDEL (gold objects)")
+    visit(page, transport, VIFIDEL)
     nodes = "document.querySelectorAll('.card:first-child .plan:first-child .node')"
     assert page.run(f"[...{nodes}].filter(n => n.getAttribute('tabindex') === '0').length") == 1
     page.run(f"{nodes}[0].focus()")
@@ -188,16 +191,22 @@ def test_words_can_be_reached_and_read_by_keyboard(page: Page, transport: Path) 
     assert len(set(seen)) == 3
     page.press("Home", 36)
     assert page.run("document.activeElement.getAttribute('aria-label')") == seen[0]
-    page.run("document.activeElement.blur()")
+    page.run(BLUR)
     assert texts(page, ".told")[0] not in seen
+
+
+def shade(values: Any, every: list[float]) -> Any:
+    """How strongly values are coloured, from the lowest to the highest of all, in per cent."""
+    low, high = min(every), max(every)
+    return pytest.approx(100 * (np.array(values) - low) / (high - low), abs=0.1)
 
 
 def test_grounding_shades_the_same_regions_for_candidate_and_references(
     page: Page, grounded: Path
 ) -> None:
     payloads = visit(page, grounded, "TIGEr")
-    every = [v for p in payloads.values() for key in ("candidate", "references") for v in p[key]]
-    low, high = min(every), max(every)
+    sides = ("candidate", "references")
+    every = [v for p in payloads.values() for key in sides for v in p[key]]
     names = ["whole image", "top left", "horse", "person", "person 2", "region 6", HOSTILE_LABEL]
     for name, payload in payloads.items():
         choose(page, name)
@@ -205,26 +214,23 @@ def test_grounding_shades_the_same_regions_for_candidate_and_references(
             .map(view => [...view.querySelectorAll('.box')].map(
                 b => [b.textContent, parseFloat(b.style.getPropertyValue('--w')),
                       parseFloat(b.style.left), parseFloat(b.style.width)]))""")
-        for drawn, key in zip(boxes, ("candidate", "references"), strict=True):
+        # cells of the grid lie beneath all objects, even larger ones, and above nothing else
+        assert [[label for label, *_ in drawn][:2] for drawn in boxes] == [names[:2]] * 2
+        for drawn, key in zip(boxes, sides, strict=True):
             placed = {label: rest for label, *rest in drawn}
             assert sorted(placed) == sorted(names)
-            # cells of the grid lie beneath all objects, even larger ones, and above nothing else
-            assert [label for label, *_ in drawn][:2] == ["whole image", "top left"]
-            for k, label in enumerate(names):
-                shade, left, width = placed[label]
-                assert shade == pytest.approx(100 * (payload[key][k] - low) / (high - low), abs=0.1)
-                x1, _, x2, _ = (payload["regions"][k]["box"][j] for j in range(4))
-                assert (left, width) == pytest.approx((100 * x1, 100 * (x2 - x1)), abs=0.01)
-        rows = texts(page, ".weights tbody tr")
+            shades, left, width = np.array([placed[label] for label in names]).T
+            ends = np.array([region["box"] for region in payload["regions"]]).T
+            assert shades == shade(payload[key], every)
+            assert left == pytest.approx(100 * ends[0], abs=0.01)
+            assert width == pytest.approx(100 * (ends[2] - ends[0]), abs=0.01)
         order = np.argsort(-np.array(payload["references"]), kind="stable")
-        expected = [
+        assert texts(page, ".weights tbody tr") == [
             f"{names[k]}{shown(payload['candidate'][k])}{shown(payload['references'][k])}"
             for k in order
         ]
-        assert rows == expected
-        assert texts(page, ".values span") == [
-            f"{column} {shown(v)}" for column, v in payload["values"].items()
-        ]
+        values = [f"{column} {shown(v)}" for column, v in payload["values"].items()]
+        assert texts(page, ".values span") == values
     page.run("document.querySelector('.card:first-child .weights tbody th').focus()")
     marked = page.run("[...document.querySelectorAll('.box.here')].map(b => b.textContent)")
     assert marked == [names[order[0]]] * 2
@@ -234,6 +240,13 @@ def test_matches_have_a_cell_a_word_and_region_and_shade_the_image(
     page: Page, grounded: Path
 ) -> None:
     payloads = visit(page, grounded, "FAIEr")
+
+    def body(words: list[str], values: list[list[float]]) -> list[Any]:
+        return [
+            [word, list(map(shown, row)), int(np.argmax(row)), shown(max(row))]
+            for word, row in zip(words, values, strict=True)
+        ]
+
     for name, payload in payloads.items():
         choose(page, name)
         tables = page.run("""[...document.querySelectorAll(
@@ -243,80 +256,78 @@ def test_matches_have_a_cell_a_word_and_region_and_shade_the_image(
                 [...row.querySelectorAll('.cell')].map(c => c.title.split(': ').at(-1)),
                 [...row.querySelectorAll('.cell')].findIndex(c => c.classList.contains('best')),
                 row.cells[row.cells.length - 1].textContent])))""")
-        groups = [
-            [
-                (payload["words"], payload["matches"]),
-                (payload["relations"], payload["relation_matches"]),
-            ],
-            *([(r["words"], r["matches"])] for r in payload["references"]),
+        relations = body(payload["relations"], payload["relation_matches"])
+        assert tables == [
+            [body(payload["words"], payload["matches"]), relations],
+            *([body(r["words"], r["matches"])] for r in payload["references"]),
         ]
-        assert len(tables) == len(groups) == 5
-        for bodies, expected in zip(tables, groups, strict=True):
-            for body, (words, values) in zip(bodies, expected, strict=True):
-                assert [row[0] for row in body] == words
-                for (_, cells, best, most), numbers in zip(body, values, strict=True):
-                    assert cells == [shown(v) for v in numbers]
-                    assert (best, most) == (int(np.argmax(numbers)), shown(max(numbers)))
+        assert len(tables) == 5
     page.run("document.querySelector('.card:first-child .heat tbody th').focus()")
-    word = payload["words"][0]
-    assert texts(page, ".seen figcaption") == [f"“{word}”"]
+    captions = [texts(page, ".seen figcaption")]
     tables = [each for p in payloads.values() for each in (p, *p["references"])]
     every = [v for each in tables for row in each["matches"] for v in row]
-    low, high = min(every), max(every)
     shades = page.run("""[...document.querySelectorAll('.card:first-child .why[open] .box')].map(
         b => [b.textContent, parseFloat(b.style.getPropertyValue('--w'))])""")
-    assert dict(shades)["horse"] == pytest.approx(
-        100 * (payload["matches"][0][2] - low) / (high - low), abs=0.1
-    )
-    page.press("ArrowDown", 40)
-    assert texts(page, ".seen figcaption") == [f"“{payload['words'][1]}”"]
-    page.run("document.activeElement.blur()")
-    assert texts(page, ".seen figcaption") == ["All words of the caption"]
+    assert dict(shades)["horse"] == shade(payload["matches"][0][2], every)
+    for act in (lambda: page.press("ArrowDown", 40), lambda: page.run(BLUR)):
+        act()
+        captions.append(texts(page, ".seen figcaption"))
+    first, second, *_ = payload["words"]
+    assert captions == [[f"“{first}”"], [f"“{second}”"], ["All words of the caption"]]
     assert page.run("document.querySelectorAll('.card script').length") == 0
 
 
 def test_alignment_marks_the_best_of_each_row_and_column(page: Page, grounded: Path) -> None:
     payloads = visit(page, grounded, "BERTScore")
-    every = [
-        v
-        for p in payloads.values()
-        for r in p["references"]
-        for row in r["similarity"]
-        for v in row
-    ]
-    low, high = min(every), max(every)
+    references = [r for p in payloads.values() for r in p["references"]]
+    every = [v for r in references for row in r["similarity"] for v in row]
     for name, payload in payloads.items():
         choose(page, name)
         tables = page.run("""[...document.querySelectorAll(
             '.card:first-child .why[open] .heat')].map(table => [table.caption.textContent,
-                [...table.tHead.rows[0].cells].map(c => [c.textContent, c.className]),
+                [...table.tHead.rows[0].cells].map(c => [c.textContent, c.className]).slice(1, -1),
                 [...table.tBodies[0].rows].map(row => [
                     [row.cells[0].textContent, row.cells[0].className],
-                    [...row.querySelectorAll('.cell')].map(c => [c.title.split(': ').at(-1),
-                        c.className, parseFloat(c.style.getPropertyValue('--w'))]),
-                    row.cells[row.cells.length - 1].textContent])])""")
+                    row.cells[row.cells.length - 1].textContent]),
+                [...table.tBodies[0].rows].map(row => [...row.querySelectorAll('.cell')].map(
+                    c => [c.title.split(': ').at(-1), c.classList.contains('best'),
+                          c.classList.contains('met')])),
+                [...table.tBodies[0].rows].map(row => [...row.querySelectorAll('.cell')].map(
+                    c => parseFloat(c.style.getPropertyValue('--w'))))])""")
         count = len(payload["references"])
         order = [payload["best"], *(k for k in range(count) if k != payload["best"])]
         assert len(tables) == count == 4
-        for k, (title, heads, rows) in zip(order, tables, strict=True):
+        for k, (*drawn, shades) in zip(order, tables, strict=True):
             reference = payload["references"][k]
             similar = np.array(reference["similarity"])
+            best, met = similar.argmax(axis=1), similar.argmax(axis=0)
             values = (shown(reference[key]) for key in ("precision", "recall", "f1"))
-            assert title == "Reference {}: precision {}, recall {}, F1 {}".format(k + 1, *values)
-            assert heads[1:-1] == [
-                [w, "" if i else "pale"] for i, w in enumerate(reference["words"])
+            assert drawn == [
+                "Reference {}: precision {}, recall {}, F1 {}".format(k + 1, *values),
+                [[w, "" if i else "pale"] for i, w in enumerate(reference["words"])],
+                [
+                    [[w, "" if i else "pale"], shown(similar[i].max()) if i else "–"]
+                    for i, w in enumerate(payload["words"])
+                ],
+                [
+                    [[shown(v), j == best[i], i == met[j]] for j, v in enumerate(row)]
+                    for i, row in enumerate(similar)
+                ],
             ]
-            assert len(rows) == len(payload["words"])
-            for i, (head, cells, most) in enumerate(rows):
-                assert head == [payload["words"][i], "" if i else "pale"]
-                assert most == (shown(similar[i].max()) if i else "–")
-                for j, (value, classes, shade) in enumerate(cells):
-                    assert value == shown(similar[i, j])
-                    assert ("best" in classes) == (j == similar[i].argmax())
-                    assert ("met" in classes) == (i == similar[:, j].argmax())
-                    assert shade == pytest.approx(
-                        100 * (similar[i, j] - low) / (high - low), abs=0.1
-                    )
+            assert np.array(shades) == shade(similar, every)
+
+
+def sides_of(page: Page) -> list[tuple[str, list[list[Any]]]]:
+    """What is counted of each side of the drawing, and its items: which of them are shared."""
+    return page.run("""[...document.querySelectorAll(
+        '.card:first-child .why[open] .tuples')].map(side => [
+            side.querySelector('h4 span')?.textContent,
+            [...side.querySelectorAll('li')].map(
+                li => [li.textContent, li.className === 'matched'])])""")
+
+
+def share_of(part: int, of: int) -> str:
+    return f"{part} of {of}" + (f": {shown(part / of)}" if of else "")
 
 
 def test_tuples_are_listed_by_side_and_kind_and_shared_ones_are_marked(
@@ -325,22 +336,18 @@ def test_tuples_are_listed_by_side_and_kind_and_shared_ones_are_marked(
     payloads = visit(page, grounded, "SPICE")
     for name, payload in payloads.items():
         choose(page, name)
-        sides = page.run("""[...document.querySelectorAll(
-            '.card:first-child .why[open] .tuples')].map(side => [
-                side.querySelector('h4 span').textContent,
-                [...side.querySelectorAll('li')].map(
-                    li => [li.textContent, li.className === 'matched'])])""")
         right = sum(t["matched"] for t in payload["candidate"])
         assert right > 0 or name in ("Human", "Random")  # nothing was parsed, nothing is shared
-        for (score, items), side, title in zip(
-            sides, ("candidate", "references"), ("precision", "recall"), strict=True
-        ):
-            said = payload[side]
-            share = f": {shown(right / len(said))}" if said else ""
-            assert score == f"{title} {right} of {len(said)}{share}"
-            assert items == [[" – ".join(t["tuple"]), t["matched"]] for t in said]
-        empty = [not payload[side] for side in ("candidate", "references")]
-        assert texts(page, ".tuples .none") == ["The parser found nothing here."] * sum(empty)
+        sides = {"precision": payload["candidate"], "recall": payload["references"]}
+        assert sides_of(page) == [
+            [
+                f"{title} {share_of(right, len(side))}",
+                [[" – ".join(t["tuple"]), t["matched"]] for t in side],
+            ]
+            for title, side in sides.items()
+        ]
+        empty = sum(not side for side in sides.values())
+        assert texts(page, ".tuples .none") == ["The parser found nothing here."] * empty
         assert texts(page, ".values span") == ["SPICE 0.250"]
 
 
@@ -350,10 +357,7 @@ def test_objects_of_caption_and_image_are_listed_and_shared_ones_marked(
     payloads = visit(page, grounded, "CHAIR-i")
     for name, payload in payloads.items():
         choose(page, name)
-        caption, image = page.run("""[...document.querySelectorAll(
-            '.card:first-child .why[open] .tuples')].map(side =>
-                [...side.querySelectorAll('li')].map(
-                    li => [li.textContent, li.className === 'matched']))""")
+        (wrong, caption), (_, image) = sides_of(page)
         mentions = payload["candidate"]
         named = {m["object"] for m in mentions}
         assert caption == [
@@ -361,11 +365,9 @@ def test_objects_of_caption_and_image_are_listed_and_shared_ones_marked(
             for m in mentions
         ]
         assert image == [[thing, thing in named] for thing in payload["image"]]
-        empty = [not mentions, not payload["image"]]
-        assert texts(page, ".tuples .none") == ["No object is named."] * sum(empty)
-        wrong = sum(not m["matched"] for m in mentions)
-        share = f": {shown(wrong / len(mentions))}" if mentions else ""
-        assert texts(page, ".tuples h4 span")[0] == f"wrong {wrong} of {len(mentions)}{share}"
+        empty = (not mentions) + (not payload["image"])
+        assert texts(page, ".tuples .none") == ["No object is named."] * empty
+        assert wrong == f"wrong {share_of(sum(not m['matched'] for m in mentions), len(mentions))}"
 
 
 def test_photos_stand_behind_the_regions_and_nothing_is_fetched(page: Page, grounded: Path) -> None:
@@ -385,7 +387,7 @@ def test_drawings_fit_narrow_screens_and_the_dark(
 ) -> None:
     for run, metric in (
         *((grounded, metric) for metric in ("TIGEr", "FAIEr", "BERTScore", "SPICE", "CHAIR-i")),
-        (transport, "VIFIDEL (gold objects)"),
+        (transport, VIFIDEL),
     ):
         visit(page, run, metric)
         for width in (360, 768, 1280):

@@ -11,9 +11,6 @@ def test_numbers_in_print() -> None:
     assert [formatting.percent(x) for x in (0, 0.0001, 0.386, 0.99999, 1)] == [
         "0.0%", "<0.1%", "38.6%", ">99.9%", "100.0%",
     ]  # fmt: skip
-    assert formatting.join_words(["a", "b", "c"]) == "a, b and c"
-    assert formatting.amount(1, "metric") == "one metric"
-    assert formatting.amount(5000, "image") == "5,000 images"
     assert [formatting.seconds(x) for x in (0.04, 12.4, 83)] == ["0.0 s", "12 s", "1 min 23 s"]
 
 
