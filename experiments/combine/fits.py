@@ -22,7 +22,7 @@ GAIN = 0.002  # of accuracy, by which forward selection adds a column
 Fitted = Callable[[Floats, Floats], Floats]
 
 
-class Combination(NamedTuple):
+class FittedWeights(NamedTuple):
     """A weighted sum of columns.
 
     Attributes
@@ -39,13 +39,13 @@ class Combination(NamedTuple):
         return differences @ (self.weights / self.scales)
 
 
-def accuracies(differences: Floats) -> Floats:
+def choices_right(differences: Floats) -> Floats:
     """The share of choices with the better caption higher, equal scores half."""
     right: Floats = np.where(np.isnan(differences), np.nan, (np.sign(differences) + 1) / 2)
     return right
 
 
-def fit(method: str, differences: Floats, weights: Floats) -> Combination:
+def fit(method: str, differences: Floats, weights: Floats) -> FittedWeights:
     """Fit a method.
 
     Parameters
@@ -60,7 +60,7 @@ def fit(method: str, differences: Floats, weights: Floats) -> Combination:
     share = weights / weights.sum()
     scales = np.sqrt((share[:, None] * differences**2).sum(axis=0))
     scales[scales == 0] = 1.0
-    return Combination(METHODS[method](differences / scales, share), scales)
+    return FittedWeights(METHODS[method](differences / scales, share), scales)
 
 
 def _equal(x: Floats, share: Floats) -> Floats:
@@ -69,7 +69,7 @@ def _equal(x: Floats, share: Floats) -> Floats:
 
 def _best(x: Floats, share: Floats) -> Floats:
     """The one column that is right most often."""
-    return np.eye(x.shape[1])[int(np.argmax(share @ accuracies(x)))]
+    return np.eye(x.shape[1])[int(np.argmax(share @ choices_right(x)))]
 
 
 def _mirrored(x: Floats, share: Floats) -> tuple[Floats, Floats, Floats]:
@@ -118,7 +118,7 @@ def _forward(x: Floats, share: Floats) -> Floats:
         for k in set(range(x.shape[1])) - set(chosen):
             made = np.zeros(x.shape[1])
             made[[*chosen, k]] = nnls(r[:, [*chosen, k]], target)[0]
-            tried[k] = float(share @ accuracies(x @ made)), made
+            tried[k] = float(share @ choices_right(x @ made)), made
         if not tried:
             return weights
         k = max(tried, key=lambda k: (tried[k][0], -k))

@@ -13,7 +13,14 @@ from omegaconf import DictConfig
 from metaeval.errors import ConfigError
 from metaeval.experiments.base import Streaming
 from metaeval.experiments.combine.benchmarks import Benchmark, read_benchmark
-from metaeval.experiments.combine.fits import BEST, METHODS, Combination, accuracies, fit, fold_of
+from metaeval.experiments.combine.fits import (
+    BEST,
+    METHODS,
+    FittedWeights,
+    choices_right,
+    fit,
+    fold_of,
+)
 from metaeval.experiments.measure import Items, MeanOutcome, Outcomes, measure, of_stats
 from metaeval.experiments.printout import printout
 from metaeval.experiments.record import RunRecord
@@ -50,7 +57,7 @@ NOTES = (
 )
 
 
-class Parts(NamedTuple):
+class CombinedColumns(NamedTuple):
     """What is combined: columns that every run has, and their controls."""
 
     metrics: list[str]
@@ -112,7 +119,7 @@ class Combine(
         names = [each.name for each in benchmarks]
         if len(set(names)) < len(names):
             raise ConfigError("task.runs: two folders have the same name")
-        parts = parts_of(benchmarks, self.parts)
+        parts = combined_columns(benchmarks, self.parts)
         record.begin()
         weights = self.weights(benchmarks, parts, config.seed, config.stats.confidence)
         self._write(record.out / FILE, benchmarks, weights)
@@ -121,7 +128,7 @@ class Combine(
     def result(
         self,
         benchmarks: Sequence[Benchmark],
-        parts: Parts,
+        parts: CombinedColumns,
         weights: Sequence[Mapping[str, Any]],
         seed: int,
         stats: DictConfig,
@@ -133,7 +140,7 @@ class Combine(
             others = [other for other in benchmarks if other is not of]
             predicted = {WITHIN: self._within(of, parts, seed)}
             if others:
-                predicted[LEFT_OUT] = predictions(others, of, parts)
+                predicted[LEFT_OUT] = predicted_gaps(others, of, parts)
             items = Items(of.image)
             right = MeanOutcome(items, items.resamples(stats))
             same = {name: of.columns[name] for name in parts.controls}
@@ -147,7 +154,7 @@ class Combine(
                 outcomes.append(
                     Outcomes(
                         made,
-                        {name: accuracies(column) for name, column in columns.items()},
+                        {name: choices_right(column) for name, column in columns.items()},
                         right,
                         family=made.key,
                     )
@@ -160,7 +167,7 @@ class Combine(
         return MeasuredResult(
             experiment=self.name,
             dataset=", ".join(names),
-            facts={"Benchmarks": len(names), "Parts": len(parts.metrics)},
+            facts={"Benchmarks": len(names), "CombinedColumns": len(parts.metrics)},
             settings={**of_stats(stats), "method": self.method, "folds": self.folds},
             metrics=tuple(
                 MetricResult(column=column, family="combine", statistics=measured.of(column.name))
@@ -194,17 +201,17 @@ class Combine(
         ]
         return "\n".join([printout(summary, file), *lines, f"weights: {out / FILE}"])
 
-    def _within(self, of: Benchmark, parts: Parts, seed: int) -> dict[str, Floats]:
+    def _within(self, of: Benchmark, parts: CombinedColumns, seed: int) -> dict[str, Floats]:
         """Each fold of images by what was fitted to the others."""
         fold = fold_of(of.image, self.folds, seed)
         columns: dict[str, Floats] = {}
         for k in range(self.folds):
-            for name, column in predictions([of.of(fold != k)], of.of(fold == k), parts).items():
+            for name, column in predicted_gaps([of.of(fold != k)], of.of(fold == k), parts).items():
                 columns.setdefault(name, np.full(len(of.image), np.nan))[fold == k] = column
         return columns
 
     def weights(
-        self, benchmarks: Sequence[Benchmark], parts: Parts, seed: int, confidence: float
+        self, benchmarks: Sequence[Benchmark], parts: CombinedColumns, seed: int, confidence: float
     ) -> list[dict[str, Any]]:
         """Fitted to all benchmarks, a row a part, the largest weight first; intervals by resampled
         images."""
@@ -233,7 +240,7 @@ class Combine(
         return sorted(rows, key=lambda row: -abs(row["weight"].value))
 
     def _curve(
-        self, benchmarks: Sequence[Benchmark], parts: Parts, seed: int
+        self, benchmarks: Sequence[Benchmark], parts: CombinedColumns, seed: int
     ) -> Iterator[dict[str, Any]]:
         """How much more often than the best part the combination is right on all other images,
         after a fit of both to so many choices."""
@@ -248,7 +255,7 @@ class Combine(
                     break
                 given = [(of.of(chosen), np.ones(of.n_images))]
                 right = [
-                    np.nanmean(accuracies(fitted(method, given, parts.metrics).of(held)))
+                    np.nanmean(choices_right(fitted(method, given, parts.metrics).of(held)))
                     for method in (self.method, BEST)
                 ]
                 gains.append(right[0] - right[1])
@@ -308,7 +315,9 @@ def _key(how: str) -> str:
     return "within" if how == WITHIN else "left_out"
 
 
-def parts_of(benchmarks: Sequence[Benchmark], asked: Sequence[str] | None) -> Parts:
+def combined_columns(
+    benchmarks: Sequence[Benchmark], asked: Sequence[str] | None
+) -> CombinedColumns:
     """The columns that every run has. Raises ConfigError for one that some run lacks, and where
     fewer than two are left."""
     shared = set.intersection(*(set(of.columns) for of in benchmarks))
@@ -321,12 +330,12 @@ def parts_of(benchmarks: Sequence[Benchmark], asked: Sequence[str] | None) -> Pa
     metrics = list(asked or ranked)
     if len(metrics) < 2:
         raise ConfigError("task.runs: the runs share fewer than two metrics")
-    return Parts(metrics, [n for n, c in columns.items() if n in shared and c.is_control])
+    return CombinedColumns(metrics, [n for n, c in columns.items() if n in shared and c.is_control])
 
 
 def fitted(
     method: str, given: Sequence[tuple[Benchmark, Floats]], names: Sequence[str]
-) -> Combination:
+) -> FittedWeights:
     """Fit a method to benchmarks that count equally, each with how often each image counts."""
     tables, weights = [], []
     for of, counts in given:
@@ -337,7 +346,9 @@ def fitted(
     return fit(method, np.concatenate(tables), np.concatenate(weights))
 
 
-def predictions(train: Sequence[Benchmark], test: Benchmark, parts: Parts) -> dict[str, Floats]:
+def predicted_gaps(
+    train: Sequence[Benchmark], test: Benchmark, parts: CombinedColumns
+) -> dict[str, Floats]:
     """By how much each combination, fitted on other images, prefers the better caption."""
     held = frozenset(test.seen)
     given = [(of.without(held), np.ones(of.n_images)) for of in train]
@@ -351,9 +362,9 @@ def predictions(train: Sequence[Benchmark], test: Benchmark, parts: Parts) -> di
     return columns
 
 
-def _each(benchmarks: Sequence[Benchmark], parts: Parts) -> Iterator[dict[str, Any]]:
+def _each(benchmarks: Sequence[Benchmark], parts: CombinedColumns) -> Iterator[dict[str, Any]]:
     for name in (*parts.metrics, *parts.controls):
         yield {
             "part": name,
-            **{of.name: float(np.nanmean(accuracies(of.columns[name]))) for of in benchmarks},
+            **{of.name: float(np.nanmean(choices_right(of.columns[name]))) for of in benchmarks},
         }

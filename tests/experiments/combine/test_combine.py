@@ -16,7 +16,7 @@ import metaeval
 from metaeval.errors import MetaevalError
 from metaeval.experiments.combine.benchmarks import Benchmark
 from metaeval.experiments.combine.fits import BEST, METHODS
-from metaeval.experiments.combine.task import Combine, Parts, fitted
+from metaeval.experiments.combine.task import Combine, CombinedColumns, fitted
 from metaeval.metrics.combined.weighted import image_digests
 from metaeval.results.measured import MeasuredResult
 from metaeval.stats.resampling.items import Floats
@@ -37,7 +37,7 @@ def benchmark(name: str, columns: Mapping[str, Floats]) -> Benchmark:
 
 
 def result_of(*benchmarks: Benchmark, controls: tuple[str, ...] = ("Length",)) -> MeasuredResult:
-    parts = Parts([n for n in benchmarks[0].columns if n not in controls], list(controls))
+    parts = CombinedColumns([n for n in benchmarks[0].columns if n not in controls], list(controls))
     stats = OmegaConf.create({"replicates": 200, "seed": 0, "confidence": 0.95})
     return Combine(["-"]).result(benchmarks, parts, [], 0, stats)
 
