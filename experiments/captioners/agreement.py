@@ -252,7 +252,7 @@ class LengthAnalysis(NamedTuple):
 
 def length_analysis(
     machines: pd.DataFrame,
-    references: Mapping[object, Sequence[str]],
+    references: Mapping[Any, Sequence[str]],
     scored: Sequence[MetricScores],
     systems: Sequence[str],
     headlines: Collection[str],

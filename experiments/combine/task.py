@@ -161,9 +161,9 @@ class Combine(
                 )
         order = [m for how in (LEFT_OUT, WITHIN) for m in declared if m.key.endswith(_key(how))]
         titles = [*TITLES.values(), *(each.title for each in self.given)]
-        columns = [ScoreColumn(title) for title in titles]
-        columns += [ScoreColumn(name, control=True) for name in (*parts.controls, CONTROLS)]
-        measured = measure(outcomes, columns, stats.confidence)
+        shown = [ScoreColumn(title) for title in titles]
+        shown += [ScoreColumn(name, control=True) for name in (*parts.controls, CONTROLS)]
+        measured = measure(outcomes, shown, stats.confidence)
         return MeasuredResult(
             experiment=self.name,
             dataset=", ".join(names),
@@ -171,7 +171,7 @@ class Combine(
             settings={**of_stats(stats), "method": self.method, "folds": self.folds},
             metrics=tuple(
                 MetricResult(column=column, family="combine", statistics=measured.of(column.name))
-                for column in columns
+                for column in shown
                 if column.name in measured.values
             ),
             declared=tuple(order),

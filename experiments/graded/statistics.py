@@ -394,6 +394,7 @@ def score_tables(out: Path, images: pd.Index[Any], names: Sequence[str]) -> dict
 def set_table(captions: pd.DataFrame) -> list[CaptionSet]:
     """The caption sets, worst first."""
     table = []
+    level: Any
     for (level, name), part in captions.groupby([LEVEL, SET]):
         requested = part[REQUESTED_RATE].dropna()
         expected = part.loc[part[APPLIED], "expected"]

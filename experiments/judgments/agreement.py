@@ -64,11 +64,13 @@ def further_agreement(
     differences = pairwise_difference_pearson(x, y, image, counts=counts, confidence=confidence)
     ties = cross_fitted_tie_calibration(x, y, image, counts=counts, confidence=confidence)
     saved = label_efficiency(x, y, image, n_labels=LABELS, counts=counts, confidence=confidence)
-    worth = [LABELS * v for v in saved[:3]]
+    worth = saved._replace(
+        value=LABELS * saved.value, low=LABELS * saved.low, high=LABELS * saved.high
+    )
     estimates = {
         "difference_pearson": Estimate.of(differences),
         "cross_fitted_accuracy": Estimate.of(ties),
-        "labels_worth": Estimate.of(saved._make([*worth, saved.n])),
+        "labels_worth": Estimate.of(worth),
         **_disattenuated(column, sample, dimension, given, confidence),
         **_soft_pairwise(column, given, sample),
         **_replacement(column, given, sample, dimension),

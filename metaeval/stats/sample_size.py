@@ -218,7 +218,8 @@ def label_efficiency(
     r_squared = np.array([float(r[0]), least, float(ends.max())]) ** 2
     with np.errstate(divide="ignore"):
         made = 1 / ((1 - r_squared) * (n_labels - 2) / (n_labels - 3))
-    return IntervalEstimate(*made.tolist(), n)
+    value, low, high = made.tolist()
+    return IntervalEstimate(value, low, high, n)
 
 
 def _interval_of_r(r: float, replicates: Floats, confidence: float) -> tuple[float, float]:

@@ -127,15 +127,19 @@ def bradley_terry(
     n_images = len(np.unique(unit[known]))
     battles = np.column_stack([first, second, y[known], lengths[known]])
     point, tie, resampled = _fits(battles, drawn, prior, len(names))
-    ends = np.array([percentile_interval(v, confidence, n_images) for v in resampled.T])
+    ends = [percentile_interval(v, confidence, n_images) for v in resampled.T]
+    low, high = np.array(ends).T
     ranked = np.argsort(-point[: len(names)], kind="stable")
     return BradleyTerry(
         [str(names[s]) for s in ranked],
         point[ranked],
-        *ends[ranked].T,
+        low[ranked],
+        high[ranked],
         resampled[:, ranked],
         tie,
-        None if length_difference is None else IntervalEstimate(float(point[-1]), *ends[-1]),
+        None
+        if length_difference is None
+        else IntervalEstimate(float(point[-1]), low[-1], high[-1]),
         int(known.sum()),
         n_images,
     )
@@ -153,7 +157,14 @@ def _fits(
     columns = np.hstack([systems[first] - systems[second], rows[:, 3:]])
 
     def fit(times: Array, start: tuple[Floats, float] | None) -> tuple[Floats, float]:
-        return _fit(columns, rows[:, 2], np.bincount(kind, times, len(rows)), prior, k, start)
+        return _fit(
+            columns,
+            rows[:, 2],
+            np.bincount(kind, times, len(rows)).astype(np.float64),
+            prior,
+            k,
+            start,
+        )
 
     start = fit(np.ones(len(kind)), None)
     resampled = np.array([fit(times, start)[0] for times in drawn])

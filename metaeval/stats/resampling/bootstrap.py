@@ -116,7 +116,8 @@ def interval_estimate(
     >>> interval_estimate(50.0, range(101), 0.5, 30)
     IntervalEstimate(value=50.0, low=25.0, high=75.0, n=None)
     """
-    return IntervalEstimate(value, *percentile_interval(replicates, confidence, n_units), n)
+    low, high = percentile_interval(replicates, confidence, n_units)
+    return IntervalEstimate(value, low, high, n)
 
 
 def percentile_interval(replicates: npt.ArrayLike, confidence: float, n_units: int) -> list[float]:
