@@ -1,8 +1,8 @@
 """The contract of a corruption: one caption in, one corrupted caption out, seeded by its image.
 
 To add one, copy `Delete` in `graded/replace.py`: subclass `Corruption` (or `RatedCorruption`), give
-`title`, `kind` and `severity` in the head of the class, return in `parameters` whatever
-distinguishes it from other corruptions of its name, and write `corrupt`. Then add a file to
+`title`, `kind` and `severity` in the head of the class, name in `options` the attributes that
+distinguish it from other corruptions of its name, and write `corrupt`. Then add a file to
 `conf/corruption/`.
 """
 
@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, get_args
 
@@ -78,6 +78,18 @@ class Corrupted:
     reason: str | None = field(default=None, kw_only=True)
 
 
+def reads_the_same(a: str, b: str) -> bool:
+    """Whether two captions read the same: white space and case do not count."""
+    return a.lower().split() == b.lower().split()
+
+
+def rewritten_whole(text: str, new: str, unchanged_reason: str | None) -> Corrupted:
+    """A caption that is replaced as a whole, or unchanged if the other text reads the same."""
+    if reads_the_same(text, new):
+        return Corrupted(text, False, realised=0.0, reason=unchanged_reason)
+    return Corrupted(new, True, realised=1.0)
+
+
 class Corruption(ABC):
     """A way of changing captions. Pure: the same caption and generator give the same result.
 
@@ -107,6 +119,8 @@ class Corruption(ABC):
         The parts of the dataset that it requires: "scene_graphs".
     languages
         The languages whose text it changes; `None`: any.
+    options
+        The attributes that distinguish corruptions of one name: `parameters` has their values.
     """
 
     name: ClassVar[str]
@@ -118,6 +132,7 @@ class Corruption(ABC):
     flaw: ClassVar[str | None] = None
     needs: frozenset[str] = frozenset()
     languages: ClassVar[frozenset[str] | None] = None
+    options: ClassVar[tuple[str, ...]] = ()
     rate: float | None = None  # the share of words that it changes
 
     def __init_subclass__(cls, **facts: Any) -> None:
@@ -135,25 +150,20 @@ class Corruption(ABC):
     @property
     def parameters(self) -> Mapping[str, Any]:
         """What distinguishes this corruption from others of its name; enters the seed."""
-        return {}
+        return {name: getattr(self, name) for name in self.options}
 
     def missing(self, dataset: CaptionDataset) -> Absent | None:
         """What the dataset lacks: captions in a language that it changes, or a part it needs."""
-        if self.languages is not None:
-            language = language_of(dataset)
-            if language is not None and language not in self.languages:
-                return Absent(
-                    "language",
-                    f"it changes text in {', '.join(sorted(self.languages))} only, and the "
-                    f"captions are in '{language}'",
-                    "corruption=replace, shuffle, delete, insert, reverse and random read any "
-                    "language",
-                )
-        for need in sorted(self.needs):
-            part = dataset.part(need)
-            if isinstance(part, Absent):
-                return part
-        return None
+        language = language_of(dataset) if self.languages is not None else None
+        if self.languages is not None and language not in (None, *self.languages):
+            return Absent(
+                "language",
+                f"it changes text in {', '.join(sorted(self.languages))} only, and the "
+                f"captions are in '{language}'",
+                "corruption=replace, shuffle, delete, insert, reverse and random read any language",
+            )
+        parts = map(dataset.part, sorted(self.needs))
+        return next((part for part in parts if isinstance(part, Absent)), None)
 
     def has_caption(self, image_id: ImageId) -> bool:
         """Whether there is a corrupted caption of an image, where they come from a file."""
@@ -172,28 +182,21 @@ class Corruption(ABC):
 
     def generator(self, seed: int, image_id: ImageId) -> np.random.Generator:
         """The generator of one caption: from seed, name, parameters and image id alone."""
-        return next(self._generators(seed, [image_id]))
-
-    def _generators(self, seed: int, image_ids: Iterable[ImageId]) -> Iterator[np.random.Generator]:
-        """The `generator` of each image."""
-        prefix = json.dumps([seed, self.name, dict(self.parameters)], sort_keys=True)
-        for image_id in image_ids:
-            key = f"{prefix[:-1]}, {json.dumps(image_id)}]"  # the list with the image id at its end
-            digest = hashlib.sha256(key.encode()).digest()
-            yield np.random.Generator(np.random.PCG64(int.from_bytes(digest[:16], "big")))
+        return generator_of(seed, self.name, dict(self.parameters), image_id)
 
     def apply(self, dataset: CaptionDataset, seed: int) -> list[Corrupted]:
         """Corrupt the human caption of every image of the dataset, in its order."""
         self.fit(dataset)
+        return self.corrupt_all(dataset, dataset.human, seed)
+
+    def corrupt_all(
+        self, dataset: CaptionDataset, captions: Sequence[str], seed: int
+    ) -> list[Corrupted]:
+        """Corrupt one caption of every image of the dataset that `fit` was given."""
         graphs: Any = dataset.part("scene_graphs") if "scene_graphs" in self.needs else {}
         return [
-            self.corrupt(Caption(i, text, graphs.get(i)), rng)
-            for i, text, rng in zip(
-                dataset.image_ids,
-                dataset.human,
-                self._generators(seed, dataset.image_ids),
-                strict=True,
-            )
+            self.corrupt(Caption(i, text, graphs.get(i)), self.generator(seed, i))
+            for i, text in zip(dataset.image_ids, captions, strict=True)
         ]
 
     def version(self, level: int, source: str, corrupted: Corrupted) -> Version:
@@ -215,7 +218,13 @@ class Corruption(ABC):
         )
 
 
-class RatedCorruption(Corruption):
+def generator_of(*key: object) -> np.random.Generator:
+    """The generator that follows from a key of JSON values alone."""
+    digest = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).digest()
+    return np.random.Generator(np.random.PCG64(int.from_bytes(digest[:16], "big")))
+
+
+class RatedCorruption(Corruption, options=("rate",)):
     """A corruption that changes a share of a caption's words.
 
     `severity_by_rate` lists pairs (rate, severity), lowest rate first; each severity holds from its
@@ -237,12 +246,8 @@ class RatedCorruption(Corruption):
             if self.rate >= from_rate:
                 self.severity = severity
 
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        return {"rate": self.rate}
 
-
-class RepeatedCorruption(Corruption, languages=frozenset({"en"})):
+class RepeatedCorruption(Corruption, languages=frozenset({"en"}), options=("times",)):
     """A corruption of English captions at one place, or at several.
 
     Parameters
@@ -258,7 +263,3 @@ class RepeatedCorruption(Corruption, languages=frozenset({"en"})):
     @property
     def label(self) -> str:
         return self.title if self.times == 1 else f"{self.title} ×{self.times}"
-
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        return {"times": self.times}

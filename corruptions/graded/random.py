@@ -2,11 +2,17 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from metaeval.corruptions.base import Caption, Corrupted, Corruption
+from metaeval.corruptions.base import (
+    Caption,
+    Corrupted,
+    Corruption,
+    reads_the_same,
+    rewritten_whole,
+)
 from metaeval.data.dataset import CaptionDataset, ImageId
 from metaeval.runs.records import OTHER_CAPTION
 
@@ -18,10 +24,12 @@ class FromOtherImage(Corruption):
 
     _donated: Mapping[ImageId, str] = {}
 
-    def apply(self, dataset: CaptionDataset, seed: int) -> list[Corrupted]:
+    def corrupt_all(
+        self, dataset: CaptionDataset, captions: Sequence[str], seed: int
+    ) -> list[Corrupted]:
         # captions depend on each other here: the seed is needed beforehand
         self._donated = donated(dataset.pool_ids, dataset.pool, seed)
-        return super().apply(dataset, seed)
+        return super().corrupt_all(dataset, captions, seed)
 
 
 class Random(
@@ -38,19 +46,11 @@ class Random(
     what is left then, in a dataset of very few different captions, is `applied = False`.
     """
 
-    def _generators(self, seed: int, image_ids: Iterable[ImageId]) -> Iterator[np.random.Generator]:
-        """One for all: no caption draws anything once the donors are known."""
-        unused = np.random.default_rng(0)
-        return (unused for _ in image_ids)
-
     def facts(self) -> Mapping[str, object]:
         return {"random_donors": len(self._donated)}
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
-        text = self._donated[caption.image_id]
-        if _same(text, caption.text):
-            return Corrupted(caption.text, False, (), None, 0.0)
-        return Corrupted(text, True, (), None, 1.0)
+        return rewritten_whole(caption.text, self._donated[caption.image_id], None)
 
 
 def donated(ids: Sequence[ImageId], captions: Sequence[str], seed: int) -> dict[ImageId, str]:
@@ -61,7 +61,7 @@ def donated(ids: Sequence[ImageId], captions: Sequence[str], seed: int) -> dict[
     for attempt in range(_ROUNDS):
         order = sorted(text, key=lambda i: _rank(seed, attempt, i))
         taken = {i: text[j] for i, j in zip(order, order[1:] + order[:1], strict=True)}
-        equal = sum(_same(taken[i], text[i]) for i in order)
+        equal = sum(reads_the_same(taken[i], text[i]) for i in order)
         if equal < fewest:
             best, fewest = taken, equal
         if not equal:
@@ -71,8 +71,3 @@ def donated(ids: Sequence[ImageId], captions: Sequence[str], seed: int) -> dict[
 
 def _rank(seed: int, attempt: int, image_id: ImageId) -> bytes:
     return hashlib.sha256(json.dumps([seed, attempt, image_id]).encode()).digest()
-
-
-def _same(a: str, b: str) -> bool:
-    """Whether two captions read the same: white space and case do not count."""
-    return a.lower().split() == b.lower().split()

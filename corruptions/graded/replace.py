@@ -4,7 +4,7 @@ A corruption is a class with, in its head,
   `name`        what the configuration calls it: conf/corruption/replace.yaml,
   `title`       what a reader calls it; its `label` may say more: "Replace 25%",
 and with
-  `parameters`  the options that make one instance differ from another; they enter the seed,
+  `options`     the attributes that make one instance differ from another; they enter the seed,
   `fit`         (optional) what it takes from the whole dataset before the first caption,
   `corrupt`     one caption in, one `Corrupted` out, drawing on `rng` and on nothing else random.
 Everything else (a generator per image, running over a dataset) is in `base.py`; splitting a
@@ -26,7 +26,7 @@ from metaeval.runs.records import MISSING_WORDS, WRONG_WORDS, Edit
 MIN_COUNT = 4
 
 
-class FromBag(RatedCorruption):
+class FromBag(RatedCorruption, options=("rate", "min_count")):
     """A corruption that draws words from the bag of the dataset's human captions.
 
     Parameters
@@ -42,10 +42,6 @@ class FromBag(RatedCorruption):
         super().__init__(rate)
         self.min_count = min_count
         self.bag: tuple[str, ...] = ()
-
-    @property
-    def parameters(self) -> Mapping[str, object]:
-        return {**super().parameters, "min_count": self.min_count}
 
     def fit(self, dataset: CaptionDataset) -> None:
         # the pool is the whole file: the bag does not change with `dataset.limit`
@@ -68,15 +64,13 @@ def bag_of_words(captions: Iterable[str], min_count: PositiveInt = MIN_COUNT) ->
 
     Raises ConfigError where no word occurs often enough.
     """
-    counts: Counter[str] = Counter()
-    n = 0
-    for n, caption in enumerate(captions, 1):  # noqa: B007  (n is the number of captions)
-        counts.update(words_by_position(split(caption.lower())).values())
+    texts = [split(caption.lower()) for caption in captions]
+    counts = Counter(word for tokens in texts for word in words_by_position(tokens).values())
     bag = tuple(sorted(word for word, count in counts.items() if count >= min_count))
     if not bag:
         raise ConfigError(
-            f"the bag of words is empty: none of the {len(counts):,} words in the {n:,} human "
-            f"captions occurs {min_count} times; use more images, or one corruption with "
+            f"the bag of words is empty: none of the {len(counts):,} words in the {len(texts):,} "
+            f"human captions occurs {min_count} times; use more images, or one corruption with "
             "corruption.min_count=1"
         )
     return bag
@@ -88,6 +82,7 @@ class Replace(
     severity_by_rate=((0, "major"), (0.5, "critical")),
     flaw=WRONG_WORDS,
     kind="words",
+    options=("rate", "min_count", "distinct"),
 ):
     """round(rate · n) of a caption's n words are replaced, each by a word of the bag.
 
@@ -111,15 +106,6 @@ class Replace(
     ) -> None:
         super().__init__(rate, min_count)
         self.distinct = distinct
-        self._place: dict[str, int] = {}
-
-    @property
-    def parameters(self) -> Mapping[str, object]:
-        return {**super().parameters, "distinct": self.distinct}
-
-    def fit(self, dataset: CaptionDataset) -> None:
-        super().fit(dataset)
-        self._place = {word: i for i, word in enumerate(self.bag)}
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
         tokens = split(caption.text)
@@ -131,13 +117,10 @@ class Replace(
 
     def _draw(self, old: str, rng: np.random.Generator) -> str:
         """A word of the bag; with `distinct`, one of those that are not `old`."""
-        place = self._place.get(old.lower()) if self.distinct else None
-        if place is None:
-            return self.bag[rng.integers(len(self.bag))]
-        if len(self.bag) == 1:
-            return old  # no other word
-        i = int(rng.integers(len(self.bag) - 1))
-        return self.bag[i + (i >= place)]
+        words = self.bag
+        if self.distinct:
+            words = tuple(word for word in self.bag if word != old.lower()) or (old,)
+        return words[rng.integers(len(words))]
 
 
 class Insert(
@@ -170,11 +153,9 @@ class Insert(
         places = sorted(holds_word[k] for k in rng.integers(len(holds_word), size=n))
         new = [self.bag[k] for k in rng.integers(len(self.bag), size=n)]
         edits = tuple(Edit(i, "", word) for i, word in zip(places, new, strict=True))
-        out = []
-        for i, token in enumerate(tokens):
-            out += [edit.after for edit in edits if edit.position == i]
-            out.append(token)
-        return Corrupted(join(out, caption.text), True, edits, self.rate, n / len(holds_word))
+        for place, word in reversed(list(zip(places, new, strict=True))):
+            tokens.insert(place, word)
+        return Corrupted(join(tokens, caption.text), True, edits, self.rate, n / len(holds_word))
 
 
 class Delete(

@@ -1,7 +1,7 @@
 """Shuffle and Reverse: a caption's words change places among themselves; no word is lost."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from string import punctuation as ASCII
 from typing import Literal, get_args
 
@@ -23,6 +23,7 @@ class Shuffle(
     severity_by_rate=((0, "major"), (0.5, "critical")),
     flaw=WRONG_PLACES,
     kind="order",
+    options=("rate", "derange"),
 ):
     """round(rate · n) of a caption's n words, chosen at random, are permuted among their places.
 
@@ -60,11 +61,8 @@ class Shuffle(
             )
         self.derange, self.punctuation = derange, punctuation
 
-    @property
-    def parameters(self) -> Mapping[str, object]:
-        # the default is left out: it came later, and is not to change what seeds give
-        stays = {} if self.punctuation == "moves" else {"punctuation": self.punctuation}
-        return {**super().parameters, "derange": self.derange, **stays}
+        if punctuation != "moves":  # the default came later, and is not to change what seeds give
+            self.options = (*self.options, "punctuation")  # type: ignore[misc]  # of this object
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
         tokens = split(caption.text)

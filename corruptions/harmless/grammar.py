@@ -1,7 +1,13 @@
 """Harmless grammar: passive, relative clauses, order of conjuncts, contractions, possessives."""
 
 from metaeval.corruptions.harmless.wording import Harmless
-from metaeval.corruptions.language.base import LanguageCorruption, Places, reword, swap_phrases
+from metaeval.corruptions.language.base import (
+    Change,
+    LanguageCorruption,
+    Places,
+    reword,
+    swap_phrases,
+)
 from metaeval.corruptions.language.categories import Known, mentions, supercategory
 from metaeval.corruptions.language.content.logic import acting
 from metaeval.corruptions.language.parsed import NO_THINGS, PEOPLE, NounPhrase, ParsedCaption
@@ -74,16 +80,18 @@ class RelativeClause(
 ):
     """ "A man riding a horse" becomes "a man who is riding a horse", and back."""
 
-    def places(self, caption: ParsedCaption, known: Known) -> Places:
-        for i in range(1, len(caption)):
-            noun = caption.tokens[i - 1]
-            if caption.word(i) in ("who", "that") and caption.word(i + 1) in ("is", "are"):
-                if caption.tag(i + 2) == "VBG" and noun.is_noun and not noun.closes:
-                    yield reword(i, i + 2, "")
-            elif acting(caption, i) and noun.is_noun and self._is_subject(caption, i - 1):
-                who = "who" if noun.word in PEOPLE else "that"
-                many = noun.is_plural or noun.word in ("people", "cattle")
-                yield reword(i, i, f"{who} {'are' if many else 'is'}")
+    def at(self, caption: ParsedCaption, i: int, known: Known) -> list[Change]:
+        noun = caption.tokens[i - 1]
+        if not i or not noun.is_noun:
+            return []
+        if caption.word(i) in ("who", "that") and caption.word(i + 1) in ("is", "are"):
+            clause = caption.tag(i + 2) == "VBG" and not noun.closes
+            return reword(i, i + 2, "") if clause else []
+        if not acting(caption, i) or not self._is_subject(caption, i - 1):
+            return []
+        who = "who" if noun.word in PEOPLE else "that"
+        many = noun.is_plural or noun.word in ("people", "cattle")
+        return reword(i, i, f"{who} {'are' if many else 'is'}")
 
     @staticmethod
     def _is_subject(caption: ParsedCaption, place: int) -> bool:
@@ -141,17 +149,16 @@ class SwapConjuncts(
     not).
     """
 
-    def places(self, caption: ParsedCaption, known: Known) -> Places:
-        for i, word in enumerate(caption.words):
-            second = caption.phrase_at(i + 1)
-            first = caption.phrase_of(i - 1) if word == "and" and i else None
-            if first is None or second is None or first.end != i or not self._free(caption, first):
-                continue
-            ends = second.end == len(caption) or caption.word(second.end) == "are"
-            same = caption.tag(first.start)[:2] == caption.tag(second.start)[:2]
-            listed = caption.tokens[first.head].closes or "and" in caption.words[i + 1 : second.end]
-            if ends and same and not listed and self._alike(caption, first, second):
-                yield swap_phrases(caption, first, second)
+    def at(self, caption: ParsedCaption, i: int, known: Known) -> list[Change]:
+        second = caption.phrase_at(i + 1)
+        first = caption.phrase_of(i - 1) if caption.word(i) == "and" and i else None
+        if first is None or second is None or first.end != i or not self._free(caption, first):
+            return []
+        ends = second.end == len(caption) or caption.word(second.end) == "are"
+        same = caption.tag(first.start)[:2] == caption.tag(second.start)[:2]
+        listed = caption.tokens[first.head].closes or "and" in caption.words[i + 1 : second.end]
+        fits = ends and same and not listed and self._alike(caption, first, second)
+        return swap_phrases(caption, first, second) if fits else []
 
     @staticmethod
     def _alike(caption: ParsedCaption, first: NounPhrase, second: NounPhrase) -> bool:
@@ -248,16 +255,15 @@ class Contraction(
     "Do not" only after a noun or pronoun: "a do not enter sign" is a name.
     """
 
-    def places(self, caption: ParsedCaption, known: Known) -> Places:
-        for i, word in enumerate(caption.words):
-            pair, closes = (word, caption.word(i + 1)), caption.tokens[i].closes
-            short = word.replace("’", "'")
-            if pair == ("do", "not") and not caption.tag(i - 1).startswith(("NN", "PRP", "WP")):
-                continue
-            if pair in _CONTRACTED and not closes and not caption.tokens[i + 1].closes:
-                yield reword(i, i + 2, _CONTRACTED[pair])
-            elif short in _EXPANDED and self._is_verb(caption, i):
-                yield reword(i, i + 1, _EXPANDED[short])
+    def at(self, caption: ParsedCaption, i: int, known: Known) -> list[Change]:
+        pair = caption.word(i), caption.word(i + 1)
+        short = pair[0].replace("’", "'")
+        if pair == ("do", "not") and not caption.tag(i - 1).startswith(("NN", "PRP", "WP")):
+            return []
+        if pair in _CONTRACTED and not any(t.closes for t in caption.tokens[i : i + 2]):
+            return reword(i, i + 2, _CONTRACTED[pair])
+        fits = short in _EXPANDED and self._is_verb(caption, i)
+        return reword(i, i + 1, _EXPANDED[short]) if fits else []
 
     @staticmethod
     def _is_verb(caption: ParsedCaption, place: int) -> bool:
@@ -283,18 +289,16 @@ class Possessive(
 ):
     """ "A man's hand" becomes "the hand of a man"."""
 
-    def places(self, caption: ParsedCaption, known: Known) -> Places:
-        for i, word in enumerate(caption.words):
-            owner = word.replace("’", "'").removesuffix("'s")
-            start = next((k for k in (i - 1, i - 2) if caption.word(k) in ("a", "an", "the")), -1)
-            owned = self._owned(caption, i + 1)
-            if owner == word or start < 0 or not owned or owner in ("it", "that", "there", "men"):
-                continue
-            if caption.is_at(start - 2, ("one", "of")):  # "one of the sheep's head"
-                continue
-            thing = caption.words[i + 1 : owned]
-            new = ("the", *thing, "of", *caption.words[start:i], owner)
-            yield [(Rewording(start, owned, new),)]
+    def at(self, caption: ParsedCaption, i: int, known: Known) -> list[Change]:
+        owner = caption.word(i).replace("’", "'").removesuffix("'s")
+        start = next((k for k in (i - 1, i - 2) if caption.word(k) in ("a", "an", "the")), -1)
+        owned = self._owned(caption, i + 1)
+        if owner in (caption.word(i), "it", "that", "there", "men") or start < 0 or not owned:
+            return []
+        if caption.is_at(start - 2, ("one", "of")):  # "one of the sheep's head"
+            return []
+        thing = caption.words[i + 1 : owned]
+        return [(Rewording(start, owned, ("the", *thing, "of", *caption.words[start:i], owner)),)]
 
     @staticmethod
     def _owned(caption: ParsedCaption, start: int) -> int:

@@ -5,14 +5,21 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from metaeval.corruptions.base import Caption, Corrupted, Corruption, Severity
+from metaeval.corruptions.base import (
+    Caption,
+    Corrupted,
+    Corruption,
+    Severity,
+    reads_the_same,
+    rewritten_whole,
+)
 from metaeval.corruptions.language.base import (
+    Change,
     KnowsImages,
     LanguageCorruption,
     Places,
     reword,
-    rewritten_whole,
-    swapped_words,
+    swapped_word,
 )
 from metaeval.corruptions.language.categories import Known
 from metaeval.corruptions.language.content.logic import existential, number_of
@@ -71,14 +78,13 @@ class Synonym(
 ):
     """A word is replaced by one that captions use for the same: couch, sofa; large, big."""
 
-    def places(self, caption: ParsedCaption, known: Known) -> Places:
-        for i in range(len(caption)):
-            for size in (3, 2, 1):
-                words = caption.words[i : i + size]
-                if words in _SYNONYMS and len(words) == size and caption.is_at(i, words):
-                    if self._fits(caption, i, i + size):
-                        yield reword(i, i + size, _SYNONYMS[words])
-                    break
+    def at(self, caption: ParsedCaption, i: int, known: Known) -> list[Change]:
+        for size in (3, 2, 1):
+            words = caption.words[i : i + size]
+            if words in _SYNONYMS and len(words) == size and caption.is_at(i, words):
+                fits = self._fits(caption, i, i + size)
+                return reword(i, i + size, _SYNONYMS[words]) if fits else []
+        return []
 
     @staticmethod
     def _fits(caption: ParsedCaption, start: int, end: int) -> bool:
@@ -115,8 +121,8 @@ class BritishSpelling(
 ):
     """An American spelling becomes the British one, or back: gray, grey."""
 
-    def places(self, caption: ParsedCaption, known: Known) -> Places:
-        return swapped_words(caption, _SPELLINGS)
+    def at(self, caption: ParsedCaption, i: int, known: Known) -> list[Change]:
+        return swapped_word(caption, i, _SPELLINGS)
 
 
 class NumberFormat(
@@ -127,14 +133,14 @@ class NumberFormat(
 ):
     """A number is written in digits, or in letters: two, 2."""
 
-    def places(self, caption: ParsedCaption, known: Known) -> Places:
+    def at(self, caption: ParsedCaption, i: int, known: Known) -> list[Change]:
         digits = {str(n): NUMBER_WORDS[n - 1] for n in range(2, 13)}
-        for i, word in enumerate(caption.words):
-            n = number_of(caption, i)
-            if n is not None:
-                yield reword(i, i + 1, str(n))
-            elif word in digits and caption.phrase_of(i) and caption.tokens[i].text == word:
-                yield reword(i, i + 1, digits[word] if i else digits[word].capitalize())
+        n, text = number_of(caption, i), caption.tokens[i].text
+        if n is not None:
+            return reword(i, i + 1, str(n))
+        if text not in digits or caption.phrase_of(i) is None:
+            return []
+        return reword(i, i + 1, digits[text] if i else digits[text].capitalize())
 
 
 class ThereIsFrame(
@@ -197,14 +203,10 @@ class OwnReference(Harmless, KnowsImages, title="Another caption of the image", 
     """
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
-        words = caption.text.lower().split()
-        known = self.known(caption)
-        others = [r for r in known.references if r.lower().split() != words]
-        if not others:
-            return Corrupted(caption.text, False, realised=0.0, reason="has no other caption")
-        return rewritten_whole(
-            caption.text, others[int(rng.integers(len(others)))], "has no other caption"
-        )
+        references = self.known(caption).references
+        others = [r for r in references if not reads_the_same(r, caption.text)] or [caption.text]
+        new = others[int(rng.integers(len(others)))]
+        return rewritten_whole(caption.text, new, "has no other caption")
 
 
 def respelt(text: str, new: str, unchanged_reason: str) -> Corrupted:
@@ -268,13 +270,13 @@ class Hyphen(
 ):
     """A hyphen is added or removed: "double decker", "double-decker"."""
 
-    def places(self, caption: ParsedCaption, known: Known) -> Places:
-        for i, word in enumerate(caption.words):
-            joined = f"{word}-{caption.word(i + 1)}"
-            if word in _HYPHENED:
-                yield reword(i, i + 1, word.replace("-", " "))
-            elif joined in _HYPHENED and not caption.tokens[i].closes:
-                yield reword(i, i + 2, joined)
+    def at(self, caption: ParsedCaption, i: int, known: Known) -> list[Change]:
+        word = caption.word(i)
+        joined = f"{word}-{caption.word(i + 1)}"
+        if word in _HYPHENED:
+            return reword(i, i + 1, word.replace("-", " "))
+        fits = joined in _HYPHENED and not caption.tokens[i].closes
+        return reword(i, i + 2, joined) if fits else []
 
 
 class TypographicQuotes(Harmless, Corruption, title="Typographic quotes"):

@@ -1,8 +1,8 @@
 """The contract of a corruption that needs nothing but text: it lists places, one is chosen.
 
 To add one, copy a class of `content/attributes.py`: in its head a `title` and `unchanged_reason`
-(why a caption has no place for it), and `places`. Rewording, seeding, choosing and bookkeeping are
-here.
+(why a caption has no place for it), and `at` (the changes of one token) or `places` (of them all).
+Rewording, seeding, choosing and bookkeeping are here.
 """
 
 from abc import abstractmethod
@@ -58,9 +58,13 @@ class LanguageCorruption(KnowsImages, RepeatedCorruption):
     unchanged_reason: ClassVar[str] = "has no place for the change"
     settles_articles: ClassVar[bool] = True  # "a" and "an" follow the new word after them
 
-    @abstractmethod
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         """Where the caption can be changed, and to what."""
+        return (self.at(caption, i, known) for i in range(len(caption)))
+
+    def at(self, caption: ParsedCaption, i: int, known: Known) -> list[Change]:
+        """The changes to choose from at a token."""
+        raise NotImplementedError
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
         offered = self.places(parse(caption.text), self.known(caption))
@@ -91,13 +95,6 @@ def changed(
     return Corrupted(new, True, edits, None, share)
 
 
-def rewritten_whole(text: str, new: str, unchanged_reason: str) -> Corrupted:
-    """A caption that is replaced as a whole, or unchanged if the other text reads the same."""
-    if new.lower().split() == text.lower().split():
-        return Corrupted(text, False, realised=0.0, reason=unchanged_reason)
-    return Corrupted(new, True, (), None, 1.0)
-
-
 def reword(start: int, end: int, *texts: str) -> list[Change]:
     """The changes that put one of these texts in the place of the tokens `start` ≤ i < `end`."""
     return [(Rewording(start, end, tuple(text.split())),) for text in texts]
@@ -110,9 +107,9 @@ def swap_phrases(caption: ParsedCaption, first: NounPhrase, second: NounPhrase) 
     return [(one, other)]
 
 
-def swapped_words(caption: ParsedCaption, table: Mapping[str, str]) -> Places:
-    """A place per word of the table."""
-    return [reword(i, i + 1, table[w]) for i, w in enumerate(caption.words) if w in table]
+def swapped_word(caption: ParsedCaption, i: int, table: Mapping[str, str]) -> list[Change]:
+    """The change of a word of the table."""
+    return reword(i, i + 1, table[caption.word(i)]) if caption.word(i) in table else []
 
 
 class WordCorruption(RatedCorruption):

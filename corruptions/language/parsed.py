@@ -8,8 +8,10 @@ only to confirm them.
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
 from collections.abc import Container, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from string import punctuation
 from typing import NamedTuple
@@ -167,34 +169,22 @@ def _parser() -> DependencyParser:
 @lru_cache(maxsize=60_000)
 def parse(text: str) -> ParsedCaption:
     """The caption read; the last 60,000 captions are remembered."""
-    tokens = text.split()
-    starts = _starts(text, tokens)
-    placed = _placed(text, starts)
-    read = tuple(_token(token, placed.get(i)) for i, token in enumerate(tokens))
-    read = tuple(_mended(read, i) for i in range(len(read)))
-    return ParsedCaption(text, read, tuple(_phrases(read)))
-
-
-def _starts(text: str, tokens: Sequence[str]) -> list[int]:
-    starts, at = [], 0
-    for token in tokens:
-        at = text.index(token, at)
-        starts.append(at)
-        at += len(token)
-    return starts
+    tokens = list(re.finditer(r"\S+", text))
+    placed = _placed(text, [token.start() for token in tokens])
+    read = [_token(token[0], placed.get(i)) for i, token in enumerate(tokens)]
+    mended = tuple(replace(t, tag=_surer_tag(read, i)) for i, t in enumerate(read))
+    return ParsedCaption(text, mended, tuple(_phrases(mended)))
 
 
 def _placed(text: str, starts: Sequence[int]) -> dict[int, tuple[Word, int]]:
     """Token → its first word that is not punctuation, and the token of that word's head."""
-    if not text.strip():
-        return {}
     placed: dict[int, tuple[Word, int]] = {}
     at = 0
-    for words in _parser().trees(text):
+    for words in _parser().trees(text) if starts else ():
         places = []
         for word in words:
             at = text.index(word.text, at)
-            places.append(sum(start <= at for start in starts) - 1)
+            places.append(bisect_right(starts, at) - 1)
             at += len(word.text)
         for word, place in zip(words, places, strict=True):
             if place not in placed and any(c.isalnum() for c in word.text):
@@ -220,19 +210,11 @@ _NOUNS_IN_S = word_set("glasses scissors pants stairs woods sunglasses shorts te
 _MANY = word_set("few dozen hundred thousand couple")
 
 
-def _mended(tokens: Sequence[CaptionToken], place: int) -> CaptionToken:
-    """The token, with the tag that its surroundings make sure of."""
-    token = tokens[place]
-    tag = _surer_tag(tokens, place)
-    if tag == token.tag:
-        return token
-    return CaptionToken(
-        token.text, token.word, tag, token.lemma, token.head, token.relation, token.closes
-    )
-
-
 def _surer_tag(tokens: Sequence[CaptionToken], place: int) -> str:
-    """ "Standing" after a noun is a verb; so is "rides" in "a man rides", "run" in "dogs run"."""
+    """The token's tag, or the one that its surroundings make sure of.
+
+    "Standing" after a noun is a verb; so is "rides" in "a man rides", "run" in "dogs run".
+    """
     token, before = tokens[place], tokens[place - 1] if place else None
     if before is None or before.closes:
         return token.tag
@@ -263,14 +245,11 @@ def _phrases(tokens: Sequence[CaptionToken]) -> list[NounPhrase]:
                 break
         while end > start and not tokens[end - 1].is_noun:
             end -= 1
-        if end == start:
-            start += 1
-            continue
-        noun = end - 1
+        noun = end
         while noun > start and tokens[noun - 1].is_noun:
             noun -= 1
-        phrases.append(NounPhrase(start, noun, end))
-        start = end
+        phrases += [NounPhrase(start, noun, end)] if end > start else []
+        start = max(end, start + 1)
     return phrases
 
 

@@ -54,33 +54,22 @@ def reworded(
     tokens: list[str] = []
     origins: list[int | None] = []
     place = 0
-    for start, end, words in sorted(rewordings, key=lambda r: (r.start, r.end)):
-        _keep(old, place, start, tokens, origins)
-        _put(old, start, end, words, tokens, origins)
-        place = end
-    _keep(old, place, len(old), tokens, origins)
+    for rewording in (*sorted(rewordings, key=lambda r: r[:2]), Rewording(len(old), len(old))):
+        tokens += old[place : rewording.start]
+        origins += range(place, rewording.start)
+        _put(old, rewording, tokens, origins)
+        place = rewording.end
     _settle_capitals(old, tokens, origins)
     if articles:
         _settle_articles(old, tokens, origins)
     return " ".join(tokens), _edits(old, tokens, origins)
 
 
-def _keep(
-    old: Sequence[str], start: int, end: int, tokens: list[str], origins: list[int | None]
-) -> None:
-    tokens.extend(old[start:end])
-    origins.extend(range(start, end))
-
-
 def _put(
-    old: Sequence[str],
-    start: int,
-    end: int,
-    words: Sequence[str],
-    tokens: list[str],
-    origins: list[int | None],
+    old: Sequence[str], rewording: Rewording, tokens: list[str], origins: list[int | None]
 ) -> None:
     """The new words instead of the old ones, with the punctuation around those."""
+    start, end, words = rewording
     new = list(words)
     if start == end == len(old) and new and tokens:  # behind everything: the full stop comes along
         tail = _tail(tokens[-1])
@@ -99,10 +88,8 @@ def _put(
             del tokens[-1], origins[-1]
         stop = "".join(c for c in _tail(old[end - 1]) if c in _ENDS)
         tokens[-1] = tokens[-1].rstrip(marks) + stop if tokens[-1].strip(marks) else tokens[-1]
-    tokens.extend(new)
-    kept: list[int | None] = []
-    kept.extend(range(start, min(end, start + len(new))))
-    origins.extend(kept + [None] * (len(new) - len(kept)))
+    tokens += new
+    origins += [start + k if start + k < end else None for k in range(len(new))]
 
 
 def _tail(token: str) -> str:
@@ -145,19 +132,12 @@ def _settle_articles(old: list[str], tokens: list[str], origins: list[int | None
 def _edits(old: list[str], new: list[str], origins: list[int | None]) -> tuple[Edit, ...]:
     """One edit a changed word: replaced in place, inserted (before ""), deleted (after "")."""
     edits: list[Edit] = []
-    next_old = 0
     for i, (token, origin) in enumerate(zip(new, origins, strict=True)):
         if origin is None:
             following = next((o for o in origins[i:] if o is not None), len(old))
-            edits += [Edit(j, old[j], "") for j in range(next_old, following)]
-            next_old = following
             edits.append(Edit(following, "", token))
-            continue
-        edits += [Edit(j, old[j], "") for j in range(next_old, origin)]
-        if token != old[origin]:
-            edits.append(Edit(origin, old[origin], token))
-        next_old = origin + 1
-    edits += [Edit(j, old[j], "") for j in range(next_old, len(old))]
+    after = dict(zip(origins, new, strict=True))
+    edits += [Edit(j, o, after.get(j, "")) for j, o in enumerate(old) if after.get(j, "") != o]
     return tuple(sorted(edits, key=lambda e: e.position))
 
 
@@ -187,7 +167,7 @@ def plural(noun: str) -> str:
 def singular(noun: str) -> str:
     """The singular of a plural noun, by its last word."""
     *before, last = noun.split(" ")
-    known = {many: one for one, many in _PLURALS.items()}.get(last)
+    known = next((one for one, many in _PLURALS.items() if many == last), None)
     forms = getLemma(last, "NOUN")
     return " ".join([*before, known or (forms[0] if forms else last)])
 

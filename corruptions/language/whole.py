@@ -12,9 +12,15 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from metaeval.corruptions.base import Caption, Corrupted, Corruption
+from metaeval.corruptions.base import (
+    Caption,
+    Corrupted,
+    Corruption,
+    reads_the_same,
+    rewritten_whole,
+)
 from metaeval.corruptions.graded.random import FromOtherImage
-from metaeval.corruptions.language.base import KnowsImages, rewritten_whole
+from metaeval.corruptions.language.base import KnowsImages
 from metaeval.corruptions.language.categories import Known, mentions
 from metaeval.corruptions.language.parsed import NO_THINGS, parse
 from metaeval.data.dataset import CaptionDataset, ImageId
@@ -43,7 +49,7 @@ class Corpus:
         least = np.partition(similarity, -n)[-n] if (n := min(_NEAREST, len(similarity))) else 0.0
         near = np.flatnonzero(similarity >= least)
         for k in near[np.argsort(-similarity[near], kind="stable")].tolist():
-            if self.ids[k] != image_id and self.captions[k].lower().split() != text.lower().split():
+            if self.ids[k] != image_id and not reads_the_same(self.captions[k], text):
                 yield self.captions[k]
 
     def sentence(self, rng: np.random.Generator) -> str:
@@ -60,9 +66,11 @@ class Corpus:
     @cached_property
     def frequent(self) -> tuple[str, ...]:
         """The 50 most frequent four-grams, the most frequent first, ties by the alphabet."""
-        counts: Counter[str] = Counter()
-        for words in map(_words, self.captions):
-            counts.update(" ".join(words[i : i + _NGRAM]) for i in range(len(words) - _NGRAM + 1))
+        counts = Counter(
+            " ".join(words[i : i + _NGRAM])
+            for words in map(_words, self.captions)
+            for i in range(len(words) - _NGRAM + 1)
+        )
         return tuple(sorted(counts, key=lambda gram: (-counts[gram], gram))[:_MOST])
 
     @cached_property
@@ -133,12 +141,8 @@ class ObjectList(_Whole, title="List of objects", severity="major"):
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
         parsed = parse(caption.text)
-        nouns = [
-            " ".join(parsed.words[p.noun : p.end])
-            for p in parsed.phrases
-            if parsed.word(p.head) not in NO_THINGS
-        ]
-        nouns = list(dict.fromkeys(nouns))
+        named = [p for p in parsed.phrases if parsed.word(p.head) not in NO_THINGS]
+        nouns = list(dict.fromkeys(" ".join(parsed.words[p.noun : p.end]) for p in named))
         if len(nouns) < 2:
             return Corrupted(
                 caption.text, False, realised=0.0, reason="names fewer than two things"
@@ -152,11 +156,10 @@ class ShuffledReferences(KnowsImages, _Whole, title="References' words shuffled"
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
         known = self.known(caption)
         words = [
-            token.strip(".,!?\"'").lower()
-            for text in (caption.text, *known.references)
-            for token in text.split()
+            word
+            for token in " ".join((caption.text, *known.references)).split()
+            if (word := token.strip(".,!?\"'").lower())
         ]
-        words = [word for word in words if word]
         n = len(caption.text.split())
         text = " ".join(words[i] for i in rng.permutation(len(words))[:n].tolist())
         return rewritten_whole(caption.text, text, "has too few words")
@@ -167,11 +170,11 @@ class JoinCaptions(FromOtherImage, _Whole, title="Another image's caption added"
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
         other = self._donated.get(caption.image_id, "")
-        if not other or other.lower().split() == caption.text.lower().split():
-            return Corrupted(caption.text, False, realised=0.0, reason="no other caption")
         first = caption.text.rstrip()
         joint = first if first.endswith((".", "!", "?")) else f"{first}."
-        return rewritten_whole(caption.text, f"{joint} {other}", "no other caption")
+        unsuited = not other or reads_the_same(other, caption.text)
+        new = caption.text if unsuited else f"{joint} {other}"
+        return rewritten_whole(caption.text, new, "no other caption")
 
 
 class _FromCorpus(KnowsImages, _Whole):
@@ -227,9 +230,8 @@ class Nonsense(_FromCorpus, title="Fluent nonsense"):
 
     @staticmethod
     def _strange(text: str, known: Known) -> bool:
-        parsed = parse(text)
-        content = {t.word for t in parsed.tokens if t.is_noun and t.word not in NO_THINGS}
-        return len(content & known.words) < 2
+        nouns = {token.word for token in parse(text).tokens if token.is_noun}
+        return len((nouns - NO_THINGS) & known.words) < 2
 
 
 class FrequentNgrams(_FromCorpus, title="Frequent n-grams glued"):

@@ -5,7 +5,7 @@ The scene: another place, another time of day, other weather.
 
 from collections.abc import Mapping
 
-from metaeval.corruptions.language.base import LanguageCorruption, Places, reword
+from metaeval.corruptions.language.base import Change, LanguageCorruption, Places, reword
 from metaeval.corruptions.language.categories import Known
 from metaeval.corruptions.language.content.objects import things
 from metaeval.corruptions.language.parsed import PEOPLE, ParsedCaption
@@ -97,12 +97,12 @@ class _Attribute(LanguageCorruption, kind="attributes", severity="major"):
 class WrongColour(_Attribute, title="Colour", unchanged_reason="has no thing with a single colour"):
     """A colour becomes one that is not confused with it and that no caption of the image names."""
 
-    def places(self, caption: ParsedCaption, known: Known) -> Places:
-        for i, word in enumerate(caption.words):
-            if is_colour(caption, i):
-                true = _AS_WRITTEN[word]
-                seen = {true, *LOOKALIKES[true], *known.words, *caption.words}
-                yield reword(i, i + 1, *(c for c in COLOURS if c not in seen))
+    def at(self, caption: ParsedCaption, i: int, known: Known) -> list[Change]:
+        if not is_colour(caption, i):
+            return []
+        true = _AS_WRITTEN[caption.word(i)]
+        seen = {true, *LOOKALIKES[true], *known.words, *caption.words}
+        return reword(i, i + 1, *(c for c in COLOURS if c not in seen))
 
 
 class _FromTable(_Attribute):
@@ -112,15 +112,15 @@ class _FromTable(_Attribute):
     not_with: frozenset[str] = frozenset()
     predicates = False  # also after "is" and "are"
 
-    def places(self, caption: ParsedCaption, known: Known) -> Places:
-        for i, word in enumerate(caption.words):
-            new = self.opposite(caption, i, self.table[word]) if word in self.table else ""
-            near = {*caption.words[max(0, i - 1) : i + 2], _noun_after(caption, i)}
-            if not new or known.speaks_of(self.table[word]) or self.not_with & near:
-                continue
-            predicate = self.predicates and caption.word(i - 1) in ("is", "are", "very")
-            if before_noun(caption, i) or (predicate and caption.word(i + 1) in ("", "and")):
-                yield reword(i, i + 1, new)
+    def at(self, caption: ParsedCaption, i: int, known: Known) -> list[Change]:
+        word = caption.word(i)
+        new = self.opposite(caption, i, self.table[word]) if word in self.table else ""
+        near = {*caption.words[max(0, i - 1) : i + 2], _noun_after(caption, i)}
+        if not new or known.speaks_of(self.table[word]) or self.not_with & near:
+            return []
+        predicate = self.predicates and caption.word(i - 1) in ("is", "are", "very")
+        fits = before_noun(caption, i) or (predicate and caption.word(i + 1) in ("", "and"))
+        return reword(i, i + 1, new) if fits else []
 
     def opposite(self, caption: ParsedCaption, place: int, new: str) -> str:
         """What the word at a place becomes: what the table says, or ""."""
@@ -157,15 +157,15 @@ class WrongAge(
 class WrongMaterial(_Attribute, title="Material", unchanged_reason="names no material"):
     """A thing's material becomes another that looks different."""
 
-    def places(self, caption: ParsedCaption, known: Known) -> Places:
-        for i, word in enumerate(caption.words):
-            if word not in _MATERIAL_WORDS or not before_noun(caption, i):
-                continue
-            if caption.word(i - 1) in ("wine", "stained", "of", "and", "looking", "stainless"):
-                continue
-            alike = {m for group in _CONFUSED if word in group for m in group}
-            options = (m for m in MATERIALS if m not in alike and not known.speaks_of(m))
-            yield reword(i, i + 1, *options)
+    def at(self, caption: ParsedCaption, i: int, known: Known) -> list[Change]:
+        word = caption.word(i)
+        if word not in _MATERIAL_WORDS or not before_noun(caption, i):
+            return []
+        if caption.word(i - 1) in ("wine", "stained", "of", "and", "looking", "stainless"):
+            return []
+        alike = {m for group in _CONFUSED if word in group for m in group}
+        options = (m for m in MATERIALS if m not in alike and not known.speaks_of(m))
+        return reword(i, i + 1, *options)
 
 
 class WrongState(
@@ -199,11 +199,10 @@ class OppositeAdjective(
 
     def opposite(self, caption: ParsedCaption, place: int, new: str) -> str:
         word, after = caption.word(place), caption.word(place + 1)
-        if word == "hot" and after in ("dog", "dogs", "pink"):
-            return ""
-        if word == "pretty" and caption.tag(place + 1).startswith("JJ"):
-            return ""  # "a pretty big dog" need not be pretty
-        return new
+        named = word == "hot" and after in ("dog", "dogs", "pink")
+        # "a pretty big dog" need not be pretty
+        named = named or (word == "pretty" and caption.tag(place + 1).startswith("JJ"))
+        return "" if named else new
 
 
 _DROPPABLE = (
@@ -223,16 +222,15 @@ class DropAttribute(
 ):
     """An adjective is dropped: "a red bus" becomes "a bus". Nothing becomes false."""
 
-    def places(self, caption: ParsedCaption, known: Known) -> Places:
-        return [
-            reword(i, i + 1, "")
-            for i, word in enumerate(caption.words)
-            if word in _DROPPABLE
+    def at(self, caption: ParsedCaption, i: int, known: Known) -> list[Change]:
+        fits = (
+            caption.word(i) in _DROPPABLE
             and before_noun(caption, i)
-            and (word not in _AS_WRITTEN or is_colour(caption, i))
+            and (caption.word(i) not in _AS_WRITTEN or is_colour(caption, i))
             and caption.word(i - 1) not in ("and", "very", "or", "too", "so")
             and caption.word(i + 1) not in ("and", "or", "colored", "haired")
-        ]
+        )
+        return reword(i, i + 1, "") if fits else []
 
 
 class MoveAttribute(
@@ -246,28 +244,30 @@ class MoveAttribute(
     gives to the other thing.
     """
 
-    def places(self, caption: ParsedCaption, known: Known) -> Places:
-        for i, word in enumerate(caption.words):
-            if is_colour(caption, i) and word not in ("white", "black"):
-                yield [
-                    (Rewording(i, i + 1), Rewording(other.noun, other.noun, (word,)))
-                    for other in things(caption)
-                    if not other.start <= i < other.end
-                    and not (word == "brown" and caption.says({"wooden", "wood", "leather"}))
-                    and not set(caption.words[other.start : other.end]) & set(_AS_WRITTEN)
-                    and caption.tokens[other.head].lemma not in self._so_coloured(word, known)
-                ]
+    def at(self, caption: ParsedCaption, i: int, known: Known) -> list[Change]:
+        word = caption.word(i)
+        if not is_colour(caption, i) or word in ("white", "black"):
+            return []
+        return [
+            (Rewording(i, i + 1), Rewording(other.noun, other.noun, (word,)))
+            for other in things(caption)
+            if not other.start <= i < other.end
+            and not (word == "brown" and caption.says({"wooden", "wood", "leather"}))
+            and not set(caption.words[other.start : other.end]) & set(_AS_WRITTEN)
+            and caption.tokens[other.head].lemma not in self._so_coloured(word, known)
+        ]
 
     @staticmethod
     def _so_coloured(colour: str, known: Known) -> set[str]:
         """Words near the colour in the references."""
-        near: set[str] = set()
-        for text in known.references:
-            tokens = [t.strip(".,").lower() for t in text.split()]
-            for i, token in enumerate(tokens):
-                if token == colour:
-                    near.update(tokens[i + 1 : i + 4])
-        return near
+        texts = ([t.strip(".,").lower() for t in text.split()] for text in known.references)
+        return {
+            near
+            for words in texts
+            for i, word in enumerate(words)
+            if word == colour
+            for near in words[i + 1 : i + 4]
+        }
 
 
 # places by cluster, each with its preposition; one gives way to another cluster's
@@ -351,16 +351,14 @@ _NAMES_AFTER_TIME = word_set("stand stands table tables bed beds light lights ca
 class WrongTime(_Scene, title="Time of day", unchanged_reason="names no time of day"):
     """Day becomes night, morning evening, dusk noon, and back."""
 
-    def places(self, caption: ParsedCaption, known: Known) -> Places:
-        for i, word in enumerate(caption.words):
-            if word not in _TIMES or known.speaks_of(_TIMES[word]):
-                continue
-            before, after = caption.word(i - 1), caption.word(i + 1)
-            event = _TIME_OF_EVENT & set(caption.words[max(0, i - 2) : i])
-            if before in _BEFORE_TIME and after not in _NAMES_AFTER_TIME and not event:
-                yield reword(
-                    i, i + 1, "day" if word == "night" and before != "at" else _TIMES[word]
-                )
+    def at(self, caption: ParsedCaption, i: int, known: Known) -> list[Change]:
+        word, before, after = (caption.word(i + k) for k in (0, -1, 1))
+        event = _TIME_OF_EVENT & set(caption.words[max(0, i - 2) : i])
+        if word not in _TIMES or known.speaks_of(_TIMES[word]) or event:
+            return []
+        if before not in _BEFORE_TIME or after in _NAMES_AFTER_TIME:
+            return []
+        return reword(i, i + 1, "day" if word == "night" and before != "at" else _TIMES[word])
 
 
 # a space parts two kinds of weather that may take a word's place
@@ -374,11 +372,11 @@ _WEATHER = pairs(
 class WrongWeather(_Scene, title="Weather", unchanged_reason="does not mention the weather"):
     """Sun becomes rain, snow sunshine, a cloudy sky a cloudless one."""
 
-    def places(self, caption: ParsedCaption, known: Known) -> Places:
-        for i, word in enumerate(caption.words):
-            if word in _WEATHER and self._is_weather(caption, i):
-                options = (w for w in _WEATHER[word].split() if not known.speaks_of(w))
-                yield reword(i, i + 1, *options)
+    def at(self, caption: ParsedCaption, i: int, known: Known) -> list[Change]:
+        options = _WEATHER.get(caption.word(i), "").split()
+        if not options or not self._is_weather(caption, i):
+            return []
+        return reword(i, i + 1, *(w for w in options if not known.speaks_of(w)))
 
     @staticmethod
     def _is_weather(caption: ParsedCaption, place: int) -> bool:

@@ -3,7 +3,7 @@
 import re
 from typing import NamedTuple
 
-from metaeval.corruptions.language.base import LanguageCorruption, Places, reword
+from metaeval.corruptions.language.base import Change, LanguageCorruption, Places, reword
 from metaeval.corruptions.language.categories import Known
 from metaeval.corruptions.language.parsed import (
     ING_NOUNS,
@@ -106,26 +106,20 @@ class _Logic(LanguageCorruption, kind="logic", severity="critical"):
 class NegateVerb(_Logic, title="Verb negated", unchanged_reason="has no verb that can be negated"):
     """A man riding a horse becomes a man not riding a horse."""
 
-    def places(self, caption: ParsedCaption, known: Known) -> Places:
+    def at(self, caption: ParsedCaption, i: int, known: Known) -> list[Change]:
         if caption.says({"not", "no", "without", "n't", "isn't", "aren't", "never"}):
-            return
-        for i, token in enumerate(caption.tokens):
-            if acting(caption, i):
-                yield reword(i, i, "not")
-            elif self._finite(caption, i):
-                yield reword(i, i + 1, f"does not {token.lemma}")
-
-    @staticmethod
-    def _finite(caption: ParsedCaption, place: int) -> bool:
-        token = caption.tokens[place]
-        doer = caption.phrase_of(place - 1)
-        return (
+            return []
+        if acting(caption, i):
+            return reword(i, i, "not")
+        token, doer = caption.tokens[i], caption.phrase_of(i - 1)
+        finite = (
             token.tag == "VBZ"
             and token.word not in ("is", "has")
             and token.word == verb_form(token.lemma, "VBZ")
             and doer is not None
             and not caption.tokens[doer.head].is_plural
         )
+        return reword(i, i + 1, f"does not {token.lemma}") if finite else []
 
 
 class NegateNoun(
@@ -166,17 +160,16 @@ class WithoutIt(
 ):
     """What comes with it is missing: "a dog with a frisbee", "a dog without a frisbee"."""
 
-    def places(self, caption: ParsedCaption, known: Known) -> Places:
+    def at(self, caption: ParsedCaption, i: int, known: Known) -> list[Change]:
         bound = {"filled", "covered", "topped", "decorated", "made", "loaded", "lined", "packed"}
-        return [
-            reword(i, i + 1, "without")
-            for i, word in enumerate(caption.words)
-            if word == "with"
+        fits = (
+            caption.word(i) == "with"
             and i
             and caption.phrase_at(i + 1) is not None
             and caption.word(i - 1) not in bound
             and not caption.tokens[i].closes
-        ]
+        )
+        return reword(i, i + 1, "without") if fits else []
 
 
 class Modality(
@@ -187,13 +180,13 @@ class Modality(
 ):
     """What is might be: "a man riding a horse", "a man who might be riding a horse"."""
 
-    def places(self, caption: ParsedCaption, known: Known) -> Places:
-        for i in range(len(caption)):
-            if acting(caption, i) and caption.word(i - 1) in ("is", "are"):
-                yield reword(i - 1, i, "might be")
-            elif acting(caption, i):
-                who = "who" if caption.word(i - 1) in _PERSONS else "that"
-                yield reword(i, i, f"{who} might be")
+    def at(self, caption: ParsedCaption, i: int, known: Known) -> list[Change]:
+        if not acting(caption, i):
+            return []
+        if caption.word(i - 1) in ("is", "are"):
+            return reword(i - 1, i, "might be")
+        who = "who" if caption.word(i - 1) in _PERSONS else "that"
+        return reword(i, i, f"{who} might be")
 
 
 _GROUPS = word_set("group bunch herd crowd couple flock pair team number lot row")
@@ -228,7 +221,12 @@ class _Number(LanguageCorruption, kind="numbers", severity="major"):
     """Changes how many things there are."""
 
 
-class OneMore(_Number, title="Number too high", unchanged_reason="has no number of things"):
+class OneMore(
+    _Number,
+    title="Number too high",
+    unchanged_reason="has no number of things",
+    options=("times", "more"),
+):
     """A number grows: "two dogs" becomes "three dogs".
 
     Parameters
@@ -245,33 +243,26 @@ class OneMore(_Number, title="Number too high", unchanged_reason="has no number 
     def label(self) -> str:
         return f"{super().label} by {NUMBER_WORDS[self.more - 1]}"
 
-    @property
-    def parameters(self) -> dict[str, int]:
-        return {"times": self.times, "more": self.more}
-
-    def places(self, caption: ParsedCaption, known: Known) -> Places:
-        for i in range(len(caption)):
-            n = number_of(caption, i)
-            if n is not None and n + self.more <= len(NUMBER_WORDS):
-                new = NUMBER_WORDS[n + self.more - 1]
-                if known.words.isdisjoint({new, str(n + self.more)}):
-                    yield reword(i, i + 1, new)
+    def at(self, caption: ParsedCaption, i: int, known: Known) -> list[Change]:
+        n = number_of(caption, i)
+        if n is None or n + self.more > len(NUMBER_WORDS):
+            return []
+        new = NUMBER_WORDS[n + self.more - 1]
+        return reword(i, i + 1, new) if known.words.isdisjoint({new, str(n + self.more)}) else []
 
 
 class WrongDigits(_Number, title="Digits", unchanged_reason="has no number in digits"):
     """A number written in digits becomes another of as many digits."""
 
-    def places(self, caption: ParsedCaption, known: Known) -> Places:
-        for i, word in enumerate(caption.words):
-            if not word.isdecimal() or not word.isascii():
-                continue
-            if caption.word(i - 1) in ("hang", "hanging", "hangs"):  # "hang 10" names a trick
-                continue
-            low, high = 10 ** (len(word) - 1), 10 ** len(word)
-            step = max(1, (high - low) // 7)
-            numbers = {low + (int(word) - low + k * step) % (high - low) for k in range(1, 7)}
-            options = {str(n) for n in numbers - {int(word), 1}} - known.words
-            yield reword(i, i + 1, *sorted(options))
+    def at(self, caption: ParsedCaption, i: int, known: Known) -> list[Change]:
+        word, trick = caption.word(i), caption.word(i - 1) in ("hang", "hanging", "hangs")
+        if not word.isdecimal() or not word.isascii() or trick:  # "hang 10" names a trick
+            return []
+        low, high = 10 ** (len(word) - 1), 10 ** len(word)
+        step = max(1, (high - low) // 7)
+        numbers = {low + (int(word) - low + k * step) % (high - low) for k in range(1, 7)}
+        options = {str(n) for n in numbers - {int(word), 1}} - known.words
+        return reword(i, i + 1, *sorted(options))
 
 
 class VagueNumber(
@@ -279,13 +270,10 @@ class VagueNumber(
 ):
     """A number becomes "several" or "some"."""
 
-    def places(self, caption: ParsedCaption, known: Known) -> Places:
-        return [
-            [(Rewording(i, i + 1, (word,)),) for word in ("several", "some", "a number of")]
-            for i in range(len(caption))
-            if number_of(caption, i) is not None
-            and caption.word(i - 1) not in ("the", "his", "her")
-        ]
+    def at(self, caption: ParsedCaption, i: int, known: Known) -> list[Change]:
+        if number_of(caption, i) is None or caption.word(i - 1) in ("the", "his", "her"):
+            return []
+        return [(Rewording(i, i + 1, (word,)),) for word in ("several", "some", "a number of")]
 
 
 class ManyToOne(

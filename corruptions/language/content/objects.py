@@ -3,6 +3,7 @@
 People: the other gender, another age, another role.
 """
 
+from abc import abstractmethod
 from collections.abc import Iterable
 from itertools import combinations
 
@@ -71,8 +72,11 @@ class OtherObject(
                 yield _renamed(mention, (c for c in absent(known, ()) if supercategory(c) != own))
 
 
-# supercategory → what its things are called one level up, and two
+# category or supercategory → what its things are called one level up; "" where there is no word
 _ONE_UP = {
+    **dict.fromkeys(("banana", "apple", "orange"), "fruit"),
+    **dict.fromkeys(("fork", "knife", "spoon"), "utensil"),
+    **dict.fromkeys(("toilet", "potted plant", "bed"), ""),
     "animal": "animal",
     "vehicle": "vehicle",
     "furniture": "piece of furniture",
@@ -81,30 +85,17 @@ _ONE_UP = {
     "food": "food item",
     "accessory": "accessory",
 }
-_FRUIT = ("banana", "apple", "orange")
-_UTENSILS = ("fork", "knife", "spoon")
-
-
-def one_up(category: str) -> str | None:
-    """The word one level above a category's, `None` where captions have none."""
-    if category in _FRUIT:
-        return "fruit"
-    if category in _UTENSILS:
-        return "utensil"
-    if category in ("toilet", "potted plant", "bed"):
-        return None
-    return _ONE_UP.get(supercategory(category))
 
 
 class _Vaguer(_Object, unchanged_reason="names no object of COCO's categories"):
-    def called(self, category: str) -> str | None:
-        """The vaguer word for a category."""
-        raise NotImplementedError
+    @abstractmethod
+    def called(self, category: str) -> str:
+        """The vaguer word for a category, "" where there is none."""
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         for mention in mentions(caption):
             noun = self.called(mention.category)
-            if noun is None or noun in caption.words:
+            if not noun or noun in caption.words:
                 continue
             head, *rest = noun.split(" of ")
             word = " of ".join([plural(head) if mention.many else head, *rest])
@@ -119,8 +110,8 @@ class GeneralObject(_Vaguer, title="Hypernym, one level up", severity="mild"):
     Nouns compounded with it go ("a passenger train": "a vehicle").
     """
 
-    def called(self, category: str) -> str | None:
-        return one_up(category)
+    def called(self, category: str) -> str:
+        return _ONE_UP.get(category, _ONE_UP.get(supercategory(category), ""))
 
 
 class VagueObject(_Vaguer, title="Hypernym, two levels up", severity="major"):
@@ -129,7 +120,7 @@ class VagueObject(_Vaguer, title="Hypernym, two levels up", severity="major"):
     People are called living things only as men, women, boys and girls.
     """
 
-    def called(self, category: str) -> str | None:
+    def called(self, category: str) -> str:
         return "living thing" if supercategory(category) in _ALIVE else "object"
 
 
@@ -365,13 +356,12 @@ class WrongAgeGroup(
 ):
     """A man becomes a little boy, a girl an old woman; captions that disagree on it are left."""
 
-    def places(self, caption: ParsedCaption, known: Known) -> Places:
-        for i, word in enumerate(caption.words):
-            phrase = caption.phrase_of(i)
-            if word not in _AGES or phrase is None or phrase.head != i:
-                continue
-            if not known.words & (_YOUNG if word in _GROWN else _OLD) - {word}:
-                yield reword(i - (caption.word(i - 1) in _YOUNG_OR_OLD), i + 1, *_AGES[word])
+    def at(self, caption: ParsedCaption, i: int, known: Known) -> list[Change]:
+        word, phrase = caption.word(i), caption.phrase_of(i)
+        other = known.words & (_YOUNG if word in _GROWN else _OLD) - {word}
+        if word not in _AGES or phrase is None or phrase.head != i or other:
+            return []
+        return reword(i - (caption.word(i - 1) in _YOUNG_OR_OLD), i + 1, *_AGES[word])
 
 
 _ROLES = (
@@ -389,15 +379,14 @@ _SPORTS = ("baseball", "tennis", "soccer", "football", "basketball", "polo", "vo
 class WrongRole(_Person, title="Role", unchanged_reason="names no person by an activity"):
     """A person named by an activity gets another role: a surfer becomes a chef."""
 
-    def places(self, caption: ParsedCaption, known: Known) -> Places:
-        for i, word in enumerate(caption.words):
-            one = word.removesuffix("s") if caption.tokens[i].is_plural else word
-            phrase = caption.phrase_of(i)
-            if one not in _ROLE_WORDS or phrase is None or phrase.head != i:
-                continue
-            start = i - (caption.word(i - 1) in (*_SPORTS, "horseback"))
-            options = [r for r in _ROLES if r != one and not known.speaks_of(r)]
-            yield reword(start, i + 1, *(_in_number(r, one != word) for r in options))
+    def at(self, caption: ParsedCaption, i: int, known: Known) -> list[Change]:
+        word, phrase = caption.word(i), caption.phrase_of(i)
+        one = word.removesuffix("s") if caption.tokens[i].is_plural else word
+        if one not in _ROLE_WORDS or phrase is None or phrase.head != i:
+            return []
+        start = i - (caption.word(i - 1) in (*_SPORTS, "horseback"))
+        options = [r for r in _ROLES if r != one and not known.speaks_of(r)]
+        return reword(start, i + 1, *(_in_number(r, one != word) for r in options))
 
 
 def _in_number(role: str, many: bool) -> str:

@@ -77,20 +77,17 @@ class WrongVerb(
 ):
     """Who sits dances, what is held is washed: a verb in -ing gives way to another action's."""
 
-    def places(self, caption: ParsedCaption, known: Known) -> Places:
-        for i, word in enumerate(caption.words):
-            doer = _doer(caption, i)
-            if caption.tokens[i].closes or doer is None or not is_alive(caption, doer):
-                continue
-            thing = caption.phrase_at(i + 1)
-            options: Sequence[str] = ()
-            if word in _DONE_TO and thing and caption.word(thing.head) not in NO_THINGS:
-                options = _TO_SOMETHING
-            elif word in _HAPPENS and caption.tag(i + 1) in ("IN", "TO"):
-                options = _SOMEWHERE
-            verbs = {word, "swimming"} if caption.word(doer.head).startswith("bird") else {word}
-            options = [o for o in options if o not in verbs and not known.speaks_of(o)]
-            yield reword(i, i + 1, *options)
+    def at(self, caption: ParsedCaption, i: int, known: Known) -> list[Change]:
+        word, doer, thing = caption.word(i), _doer(caption, i), caption.phrase_at(i + 1)
+        if caption.tokens[i].closes or doer is None or not is_alive(caption, doer):
+            return []
+        options: Sequence[str] = ()
+        if word in _DONE_TO and thing and caption.word(thing.head) not in NO_THINGS:
+            options = _TO_SOMETHING
+        elif word in _HAPPENS and caption.tag(i + 1) in ("IN", "TO"):
+            options = _SOMEWHERE
+        verbs = {word, "swimming"} if caption.word(doer.head).startswith("bird") else {word}
+        return reword(i, i + 1, *(o for o in options if o not in verbs and not known.speaks_of(o)))
 
 
 class OppositeVerb(
@@ -98,15 +95,15 @@ class OppositeVerb(
 ):
     """A verb gives way to its opposite in the same form: sitting, standing; throwing, catching."""
 
-    def places(self, caption: ParsedCaption, known: Known) -> Places:
-        for i, token in enumerate(caption.tokens):
-            opposite = OPPOSITE_VERBS.get(token.lemma)
-            if opposite is None and token.word.endswith("ing"):
-                opposite = OPPOSITE_VERBS.get(verb_lemma(token.word))
-            if opposite is None or not self._is_verb(caption, i) or known.speaks_of(opposite):
-                continue
-            tag = "VBG" if token.word.endswith("ing") else token.tag
-            yield reword(i, i + 1, verb_form(opposite, "VB" if tag == "VBP" else tag))
+    def at(self, caption: ParsedCaption, i: int, known: Known) -> list[Change]:
+        token = caption.tokens[i]
+        ing = token.word.endswith("ing")
+        by_form = OPPOSITE_VERBS.get(verb_lemma(token.word)) if ing else None
+        opposite = OPPOSITE_VERBS.get(token.lemma, by_form)
+        if opposite is None or not self._is_verb(caption, i) or known.speaks_of(opposite):
+            return []
+        tag = "VBG" if ing else token.tag.replace("VBP", "VB")
+        return reword(i, i + 1, verb_form(opposite, tag))
 
     @staticmethod
     def _is_verb(caption: ParsedCaption, place: int) -> bool:
@@ -226,15 +223,15 @@ class OtherRelation(
 ):
     """A place becomes another one that excludes it: next to a car, on top of a car."""
 
-    def places(self, caption: ParsedCaption, known: Known) -> Places:
-        for i in range(len(caption)):
-            size = self._size(caption, i)
-            thing = caption.phrase_at(i + size) if size else None
-            if thing is not None and caption.word(thing.head) not in NO_THINGS:
-                old = " ".join(caption.words[i : i + size])
-                excluded = (old, *_ALIKE.get(old, ()))
-                options = (o for o in _OTHER_PLACES if o not in excluded and not said_of(o, known))
-                yield reword(i, i + size, *options)
+    def at(self, caption: ParsedCaption, i: int, known: Known) -> list[Change]:
+        size = self._size(caption, i)
+        thing = caption.phrase_at(i + size) if size else None
+        if thing is None or caption.word(thing.head) in NO_THINGS:
+            return []
+        old = " ".join(caption.words[i : i + size])
+        excluded = (old, *_ALIKE.get(old, ()))
+        options = (o for o in _OTHER_PLACES if o not in excluded and not said_of(o, known))
+        return reword(i, i + size, *options)
 
     @staticmethod
     def _size(caption: ParsedCaption, place: int) -> int:
@@ -332,20 +329,17 @@ class WrongPreposition(
 ):
     """A preposition gives way to one that makes no sense there: on a couch, during a couch."""
 
-    def places(self, caption: ParsedCaption, known: Known) -> Places:
-        for i, word in enumerate(caption.words):
-            thing = caption.phrase_at(i + 1)
-            if word not in _REPLACED or thing is None or caption.tokens[i].closes:
-                continue
-            if caption.word(thing.head) in NO_THINGS or caption.word(thing.end) == "of":
-                continue
-            if i and caption.tag(thing.start) in ("DT", "CD"):
-                sensible: set[str] = set()
-                if caption.tokens[thing.head].is_plural:
-                    sensible |= {"among"}
-                if caption.word(thing.head) in _EVENTS:
-                    sensible |= {"during", "until", "since"}  # "racing during a race"
-                yield reword(i, i + 1, *(w for w in _WRONG if w not in sensible))
+    def at(self, caption: ParsedCaption, i: int, known: Known) -> list[Change]:
+        thing = caption.phrase_at(i + 1)
+        if caption.word(i) not in _REPLACED or thing is None or caption.tokens[i].closes or not i:
+            return []
+        if caption.word(thing.head) in NO_THINGS or caption.word(thing.end) == "of":
+            return []
+        sensible = {"among"} if caption.tokens[thing.head].is_plural else set()
+        if caption.word(thing.head) in _EVENTS:
+            sensible |= {"during", "until", "since"}  # "racing during a race"
+        fits = caption.tag(thing.start) in ("DT", "CD")
+        return reword(i, i + 1, *(w for w in _WRONG if w not in sensible)) if fits else []
 
 
 _ABOUT_TO = [
@@ -366,13 +360,13 @@ class EventOrder(
 ):
     """What comes next is over, what comes before comes after: "about to eat", "done eating"."""
 
-    def places(self, caption: ParsedCaption, known: Known) -> Places:
-        for i, word in enumerate(caption.words):
-            yield self._before_after(caption, i, word) or self._done(caption, i)
+    def at(self, caption: ParsedCaption, i: int, known: Known) -> list[Change]:
+        return self._before_after(caption, i) or self._done(caption, i)
 
     @staticmethod
-    def _before_after(caption: ParsedCaption, i: int, word: str) -> list[Change]:
+    def _before_after(caption: ParsedCaption, i: int) -> list[Change]:
         """Only between events: "kneeling before two horses" and "chasing after a ball" are not."""
+        word = caption.word(i)
         other = {"before": "after", "after": "before", "while": "before"}.get(word)
         if other is None or not i:
             return []
@@ -385,11 +379,8 @@ class EventOrder(
 
     @staticmethod
     def _done(caption: ParsedCaption, i: int) -> list[Change]:
-        for words in _ABOUT_TO:
-            place = i + len(words)
-            if not caption.is_at(i, words) or caption.tag(place) != "VB":
-                continue
-            if caption.word(place) == "be" or caption.word(i - 1) in ("getting", "get"):
-                break
-            return reword(i, place + 1, f"done {verb_form(caption.word(place), 'VBG')}")
-        return []
+        places = (i + len(words) for words in _ABOUT_TO if caption.is_at(i, words))
+        place = next((place for place in places if caption.tag(place) == "VB"), 0)
+        if not place or caption.word(place) == "be" or caption.word(i - 1) in ("getting", "get"):
+            return []
+        return reword(i, place + 1, f"done {verb_form(caption.word(place), 'VBG')}")

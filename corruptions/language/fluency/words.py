@@ -5,22 +5,30 @@ Characters: typing errors, letters swapped, capitals at random, stray punctuatio
 Word order: neighbours, within trigrams, words of a kind among themselves (ARO's).
 """
 
-from collections.abc import Sequence
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from typing import ClassVar
 
 import numpy as np
 
-from metaeval.corruptions.base import Caption, Corrupted, Corruption, RatedCorruption
+from metaeval.corruptions.base import (
+    Caption,
+    Corrupted,
+    Corruption,
+    RatedCorruption,
+    rewritten_whole,
+)
 from metaeval.corruptions.graded.shuffle import deranged
 from metaeval.corruptions.language.base import (
+    Change,
     LanguageCorruption,
     Places,
     WordCorruption,
     changed,
     reword,
-    rewritten_whole,
-    swapped_words,
+    swapped_word,
 )
 from metaeval.corruptions.language.categories import Known
 from metaeval.corruptions.language.content.logic import acting, number_of
@@ -100,54 +108,41 @@ class DropArticles(
 class _Cut(RatedCorruption):
     """More words go where what is left would say as much in a whole sentence."""
 
-    unchanged_reason = "has only one word"
+    at_end: ClassVar[bool]
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
         words = parse(caption.text).words
         n = len(words)
         cut = min(max(1, round(self.rate * n)), n - 1)
-        while 0 < cut < n - 1 and self.is_whole(words, cut):
+        while 0 < cut < n - 1 and self._is_whole(words, cut):
             cut += 1
-        gone = self.gone(n, cut)
-        result = changed(caption.text, [Rewording(*gone)] if cut > 0 else [], self.unchanged_reason)
-        return replace(result, requested=self.rate)
+        start = n - cut if self.at_end else 0
+        rewordings = [Rewording(start, start + cut)] if cut > 0 else []
+        return replace(changed(caption.text, rewordings, "has only one word"), requested=self.rate)
 
-    def gone(self, n: int, cut: int) -> tuple[int, int]:
-        """Where the words that go begin and end."""
-        raise NotImplementedError
-
-    def is_whole(self, words: Sequence[str], cut: int) -> bool:
-        """Whether what is left says as much as before and ends or begins as a caption does."""
-        raise NotImplementedError
-
-
-def _says_as_much(left: Sequence[str], gone: Sequence[str]) -> bool:
-    """Whether the words that are gone have no content word that is not left."""
-    return all(not word or word in _FUNCTION or word in left for word in gone)
+    def _is_whole(self, words: Sequence[str], cut: int) -> bool:
+        """Whether what is left has all content words and ends or begins as a caption does."""
+        if self.at_end:
+            left, gone = words[:-cut], words[-cut:]
+            whole = left[-1] not in _FUNCTION
+        else:
+            left, gone = words[cut:], words[:cut]
+            whole = left[0] in ARTICLES
+        return whole and all(not word or word in _FUNCTION or word in left for word in gone)
 
 
-class CutEnd(_Cut, title="End cut off", kind="words", severity="major"):
+class CutEnd(_Cut, title="End cut off", kind="words", severity="major", at_end=True):
     """The last words go, round(rate · n) of n; the full stop stays."""
-
-    def gone(self, n: int, cut: int) -> tuple[int, int]:
-        return n - cut, n
-
-    def is_whole(self, words: Sequence[str], cut: int) -> bool:
-        left, gone = words[:-cut], words[-cut:]
-        return left[-1] not in _FUNCTION and _says_as_much(left, gone)
 
 
 class CutStart(
-    _Cut, title="Start cut off", kind="words", severity_by_rate=((0, "mild"), (0.3, "major"))
+    _Cut,
+    title="Start cut off",
+    kind="words",
+    severity_by_rate=((0, "mild"), (0.3, "major")),
+    at_end=False,
 ):
     """The first words go, round(rate · n) of n."""
-
-    def gone(self, n: int, cut: int) -> tuple[int, int]:
-        return 0, cut
-
-    def is_whole(self, words: Sequence[str], cut: int) -> bool:
-        left, gone = words[cut:], words[:cut]
-        return left[0] in ARTICLES and _says_as_much(left, gone)
 
 
 class RepeatWord(
@@ -160,10 +155,8 @@ class RepeatWord(
 ):
     """A word is said twice: "a man man riding a horse"."""
 
-    def places(self, caption: ParsedCaption, known: Known) -> Places:
-        return [
-            reword(i, i, word) for i, word in enumerate(caption.words) if word and word != "very"
-        ]
+    def at(self, caption: ParsedCaption, i: int, known: Known) -> list[Change]:
+        return reword(i, i, caption.word(i)) if caption.word(i) not in ("", "very") else []
 
 
 class RepeatPhrase(
@@ -176,12 +169,10 @@ class RepeatPhrase(
 ):
     """Three words are said twice: "riding a horse riding a horse on a beach"."""
 
-    def places(self, caption: ParsedCaption, known: Known) -> Places:
-        return [
-            reword(i, i, " ".join(caption.words[i : i + 3]))
-            for i in range(len(caption) - 2)
-            if all(caption.words[i : i + 3]) and caption.is_at(i, caption.words[i : i + 3])
-        ]
+    def at(self, caption: ParsedCaption, i: int, known: Known) -> list[Change]:
+        words = caption.words[i : i + 3]
+        whole = len(words) == 3 and all(words) and caption.is_at(i, words)
+        return reword(i, i, " ".join(words)) if whole else []
 
 
 class RepeatCaption(Corruption, title="Caption repeated", kind="words", severity="mild"):
@@ -310,14 +301,15 @@ class SwapNeighbours(
 
 
 class _Permuted(Corruption, kind="order"):
-    def groups(self, caption: ParsedCaption, rng: np.random.Generator) -> list[list[int]]:
-        """Sets of tokens; within each, words change places."""
-        raise NotImplementedError
+    @abstractmethod
+    def groups(self, caption: ParsedCaption, places: Sequence[int]) -> Iterable[Sequence[int]]:
+        """Sets of the tokens with a word; within each, words change places."""
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
         tokens = caption.text.split()
+        parsed = parse(caption.text)
         new: dict[int, str] = {}
-        for group in self.groups(parse(caption.text), rng):
+        for group in self.groups(parsed, [i for i, word in enumerate(parsed.words) if word]):
             before = [tokens[i] for i in group]
             order = deranged(before, rng)
             new |= {place: before[j] for place, j in zip(group, order, strict=True)}
@@ -331,33 +323,22 @@ def _with_reason(result: Corrupted) -> Corrupted:
 class ShuffleTrigrams(_Permuted, title="Shuffled within trigrams", severity="major"):
     """Words change places within each three of them (ARO's "shuffle within trigrams")."""
 
-    def groups(self, caption: ParsedCaption, rng: np.random.Generator) -> list[list[int]]:
-        places = _worded(caption)
+    def groups(self, caption: ParsedCaption, places: Sequence[int]) -> Iterable[Sequence[int]]:
         return [places[i : i + 3] for i in range(0, len(places), 3)]
-
-
-def _worded(caption: ParsedCaption) -> list[int]:
-    return [i for i, word in enumerate(caption.words) if word]
-
-
-def _named(caption: ParsedCaption) -> list[int]:
-    return [i for i in _worded(caption) if caption.tag(i).startswith(("NN", "JJ"))]
 
 
 class ShuffleNounsAdjectives(_Permuted, title="Nouns and adjectives shuffled", severity="critical"):
     """Nouns change places among themselves, and adjectives among themselves (ARO)."""
 
-    def groups(self, caption: ParsedCaption, rng: np.random.Generator) -> list[list[int]]:
-        named = _named(caption)
-        return [[i for i in named if caption.tag(i).startswith(tag)] for tag in ("NN", "JJ")]
+    def groups(self, caption: ParsedCaption, places: Sequence[int]) -> Iterable[Sequence[int]]:
+        return [[i for i in places if caption.tag(i).startswith(tag)] for tag in ("NN", "JJ")]
 
 
 class ShuffleOthers(_Permuted, title="All but nouns and adjectives shuffled", severity="major"):
     """All words but nouns and adjectives change places (ARO)."""
 
-    def groups(self, caption: ParsedCaption, rng: np.random.Generator) -> list[list[int]]:
-        named: Sequence[int] = _named(caption)
-        return [[i for i in _worded(caption) if i not in named]]
+    def groups(self, caption: ParsedCaption, places: Sequence[int]) -> Iterable[Sequence[int]]:
+        return [[i for i in places if not caption.tag(i).startswith(("NN", "JJ"))]]
 
 
 _BE_HAVE = pairs("is/are are/is was/were were/was has/have")
@@ -384,7 +365,7 @@ class BreakAgreement(
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         grouped = caption.says(_GROUPS)
         if not grouped:
-            yield from swapped_words(caption, _BE_HAVE)
+            yield from (swapped_word(caption, i, _BE_HAVE) for i in range(len(caption)))
         for i, token in enumerate(caption.tokens):
             verb = token.tag == "VBZ" and token.word == verb_form(token.lemma, "VBZ")
             past = token.lemma == verb_form(token.lemma, "VBD")  # "that read"
@@ -425,18 +406,16 @@ class WrongVerbForm(
     where the new form is neither a past tense ("a dog lay down") nor a noun ("a bus stop").
     """
 
-    def places(self, caption: ParsedCaption, known: Known) -> Places:
-        for i, token in enumerate(caption.tokens):
-            lemma = verb_form(token.lemma, "VB")
-            if not acting(caption, i) or verb_form(lemma, "VBG") != token.word:
-                continue
-            if caption.word(i - 1) in ("is", "are"):
-                participle = lemma == verb_form(lemma, "VBN") and lemma not in ("run", "come")
-                wrong = not participle and lemma not in _ADJECTIVES
-            else:
-                wrong = self._is_one(caption, i) and self._is_verb(caption, i, lemma)
-            if wrong:
-                yield reword(i, i + 1, lemma)
+    def at(self, caption: ParsedCaption, i: int, known: Known) -> list[Change]:
+        lemma = verb_form(caption.tokens[i].lemma, "VB")
+        if not acting(caption, i) or verb_form(lemma, "VBG") != caption.word(i):
+            return []
+        if caption.word(i - 1) in ("is", "are"):
+            participle = lemma == verb_form(lemma, "VBN") and lemma not in ("run", "come")
+            wrong = not participle and lemma not in _ADJECTIVES
+        else:
+            wrong = self._is_one(caption, i) and self._is_verb(caption, i, lemma)
+        return reword(i, i + 1, lemma) if wrong else []
 
     @staticmethod
     def _is_one(caption: ParsedCaption, verb: int) -> bool:
@@ -458,12 +437,11 @@ class WrongVerbForm(
 class WrongTense(_Grammar, title="Tense", unchanged_reason="has no verb in the present"):
     """What is going on will be: "is riding" becomes "will be riding"; the picture shows it now."""
 
-    def places(self, caption: ParsedCaption, known: Known) -> Places:
-        for i, token in enumerate(caption.tokens):
-            if token.word in ("is", "are") and caption.tag(i + 1) in ("VBG", "VBN", "IN"):
-                yield reword(i, i + 1, "will be")
-            elif acting(caption, i) and caption.word(i - 1) not in ("is", "are"):
-                yield reword(i, i, "that will be")
+    def at(self, caption: ParsedCaption, i: int, known: Known) -> list[Change]:
+        if caption.word(i) in ("is", "are") and caption.tag(i + 1) in ("VBG", "VBN", "IN"):
+            return reword(i, i + 1, "will be")
+        alone = acting(caption, i) and caption.word(i - 1) not in ("is", "are")
+        return reword(i, i, "that will be") if alone else []
 
 
 class WrongArticles(
@@ -474,12 +452,8 @@ class WrongArticles(
 ):
     """ "A" where "an" belongs, "a" before many, and the other way round: "an dog", "a dogs"."""
 
-    def places(self, caption: ParsedCaption, known: Known) -> Places:
-        return [
-            reword(i, i + 1, "an" if word == "a" else "a")
-            for i, word in enumerate(caption.words)
-            if word in ("a", "an") and caption.word(i + 1)
-        ]
+    def at(self, caption: ParsedCaption, i: int, known: Known) -> list[Change]:
+        return swapped_word(caption, i, {"a": "an", "an": "a"}) if caption.word(i + 1) else []
 
 
 _CASES = pairs(
@@ -493,4 +467,6 @@ class PronounCase(
     """A pronoun stands in another case: "him is riding", "on they skateboards"."""
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
-        return [*swapped_words(caption, _CASES), *swapped_words(caption, {"her": "she"})]
+        # a place with "her" comes after the others: what a seed chooses depends on their order
+        tables = (_CASES, {"her": "she"})
+        return [swapped_word(caption, i, t) for t in tables for i in range(len(caption))]
