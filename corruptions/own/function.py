@@ -115,10 +115,8 @@ class Mixture(Corruption):
         if len(declared) == len(parts):
             self.severity = max(declared, key=SEVERITIES.index)
         self.title = " + ".join(part.title for part in parts)  # type: ignore[misc]
-        if any(part.expected == "lower" for part in parts):
-            self.expected = "lower"  # type: ignore[misc]
-        else:
-            self.expected = "same"  # type: ignore[misc]
+        lower = any(part.expected == "lower" for part in parts)
+        self.expected = "lower" if lower else "same"  # type: ignore[misc]
 
     @property
     def parameters(self) -> Mapping[str, object]:
@@ -127,15 +125,11 @@ class Mixture(Corruption):
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
         raise NotImplementedError("a mixture applies its parts to a whole dataset")
 
-    def apply(self, dataset: Any, seed: int) -> list[Corrupted]:
-        graphs: Any = dataset.part("scene_graphs") if "scene_graphs" in self.needs else {}
+    def apply(self, dataset: CaptionDataset, seed: int) -> list[Corrupted]:
         texts = list(dataset.human)
         for part in self.parts:
             part.fit(dataset)
-            texts = [
-                part.corrupt(Caption(i, text, graphs.get(i)), part.generator(seed, i)).text
-                for i, text in zip(dataset.image_ids, texts, strict=True)
-            ]
+            texts = [made.text for made in part.corrupt_all(dataset, texts, seed)]
         return [
             difference(source, text, self.rate)
             for source, text in zip(dataset.human, texts, strict=True)

@@ -1,11 +1,11 @@
 """The contract of a truth-aware corruption: it uses the truth, and records what it made false.
 
-To add one, copy `ReplaceAttribute` (`changes.py`): give its head a `title` and an `effect`, list
-in `places` where a caption can be changed, and say in `change` how. The harm follows from the
-statements that a change makes false or loses.
+To add one, copy `ReplaceAttribute` (`changes.py`): give its head a `title` and the `role` of the
+words that can be changed, and list in `replacements` what would be false there. For other places or
+several changes write `places` and `change`. The harm follows from the statements that a change
+makes false or loses.
 """
 
-from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeVar
@@ -112,10 +112,8 @@ def facts_of(caption: Caption) -> CaptionFacts | None:
 
 
 def _thing(members: tuple[SceneObject, ...]) -> Referent:
-    shared = dict(members[0].attributes)
-    for other in members[1:]:
-        values = dict(other.attributes)
-        shared = {k: v for k, v in shared.items() if values.get(k) == v}
+    # an attribute has one value in each member
+    shared = dict(p for p in members[0].attributes if all(p in m.attributes for m in members))
     kinds = {m.kind for m in members}
     area = sum(m.box[2] * m.box[3] for m in members)
     kind = members[0].kind if len(kinds) == 1 else "mixed"
@@ -178,16 +176,27 @@ class TruthCorruption(RepeatedCorruption, needs=frozenset({"scene_graphs"})):
     """
 
     effect: ClassVar[Effect | None] = "contradiction"
+    role: ClassVar[str]
 
-    @abstractmethod
     def places(self, facts: CaptionFacts, tokens: Sequence[str]) -> list[Mark]:
-        """Where the caption could be changed, in order."""
+        """Where the caption could be changed, in order: by default the marks of `role`."""
+        return facts.of(self.role)
 
-    @abstractmethod
+    def replacements(
+        self, facts: CaptionFacts, tokens: Sequence[str], place: Mark
+    ) -> Sequence[str]:
+        """What would be false in a place."""
+        raise NotImplementedError
+
     def change(
         self, facts: CaptionFacts, tokens: Sequence[str], place: Mark, rng: np.random.Generator
     ) -> Change | None:
         """One change at a place, or `None` if the truth leaves no false alternative."""
+        options = self.replacements(facts, tokens, place)
+        if not options:
+            return None
+        patch = Rewording(place.start, place.end, tuple(pick(rng, options).split()))
+        return Change((patch,), false=frozenset({statement(place)}))
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Harmed:
         facts = facts_of(caption)
@@ -197,15 +206,13 @@ class TruthCorruption(RepeatedCorruption, needs=frozenset({"scene_graphs"})):
         places = self.places(facts, tokens)
         chosen: list[Change] = []
         touched: set[int] = set()
-        for i in rng.permutation(len(places)):
-            change = self.change(facts, tokens, places[int(i)], rng)
-            if change is None:
-                continue
-            span = {p for patch in change.patches for p in range(patch.start, patch.end + 1)}
-            if span & touched:
-                continue
-            touched |= span
-            chosen.append(change)
+        for i in rng.permutation(len(places)).tolist():
+            change = self.change(facts, tokens, places[i], rng)
+            patches = change.patches if change else ()
+            span = {p for patch in patches for p in range(patch.start, patch.end + 1)}
+            if change is not None and not span & touched:
+                touched |= span
+                chosen.append(change)
             if len(chosen) == self.times:
                 break
         return self._applied(caption.text, facts, chosen)
@@ -243,6 +250,6 @@ def is_coordinated(tokens: Sequence[str], phrase: Mark) -> bool:
     return "and" in (*tokens[: phrase.start][-1:], *tokens[phrase.end :][:1])
 
 
-def other_number(facts: CaptionFacts, tokens: Sequence[str], target: int) -> list[Rewording]:
+def other_number(facts: CaptionFacts, target: int) -> list[Rewording]:
     """Patches that put every word agreeing with `target` into its other number."""
     return [Rewording(m.start, m.end, tuple(m.value.split())) for m in facts.of("agree", target)]

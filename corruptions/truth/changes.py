@@ -1,7 +1,6 @@
 """Corruptions that know the truth: what a caption of a scene states is replaced, added or lost."""
 
 from collections.abc import Sequence
-from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -11,8 +10,7 @@ from metaeval.corruptions.truth.base import (
     STATEMENTS,
     CaptionFacts,
     Change,
-    Effect,
-    Referent,
+    Statement,
     TruthCorruption,
     is_coordinated,
     noun_of,
@@ -28,7 +26,9 @@ from metaeval.runs.records import MISSING_WORDS, WRONG_PLACES, WRONG_WORDS
 COUNTERPARTS = {"man": "woman", "woman": "man", "boy": "girl", "girl": "boy"}
 
 
-class ReplaceObject(TruthCorruption, title="Replace object", severity="critical", flaw=WRONG_WORDS):
+class ReplaceObject(
+    TruthCorruption, title="Replace object", severity="critical", flaw=WRONG_WORDS, role="noun"
+):
     """A noun is replaced by that of another category of the same supercategory.
 
     The new category is nowhere in the image. A man becomes a woman (a boy a girl, and back); a
@@ -36,23 +36,15 @@ class ReplaceObject(TruthCorruption, title="Replace object", severity="critical"
     the thing is called; its attributes, its number and its relations are what they were.
     """
 
-    def places(self, facts: CaptionFacts, tokens: Sequence[str]) -> list[Mark]:
-        return facts.of("noun")
-
-    def change(
-        self, facts: CaptionFacts, tokens: Sequence[str], place: Mark, rng: np.random.Generator
-    ) -> Change | None:
+    def replacements(
+        self, facts: CaptionFacts, tokens: Sequence[str], place: Mark
+    ) -> Sequence[str]:
         thing = facts.things[place.target]
+        family = "animal" if thing.category == "person" else thing.family
+        kinds = [k for k, t in THINGS.items() if t.family == family and k not in facts.present]
         if thing.category == "person" and thing.kind in COUNTERPARTS:
             kinds = [COUNTERPARTS[thing.kind]]
-        else:
-            family = "animal" if thing.category == "person" else thing.family
-            kinds = [k for k, t in THINGS.items() if t.family == family and k not in facts.present]
-        if not kinds:
-            return None
-        kind = pick(rng, kinds)
-        patch = Rewording(place.start, place.end, tuple(noun_of(kind, thing.n > 1).split()))
-        return Change((patch,), false=frozenset({statement(place)}))
+        return [noun_of(kind, thing.n > 1) for kind in kinds]
 
 
 OPPOSITES = {"large": "small", "small": "large", "old": "young", "young": "old"}
@@ -60,7 +52,11 @@ MATERIALS = ("wooden", "metal", "plastic", "glass", "leather", "ceramic")
 
 
 class ReplaceAttribute(
-    TruthCorruption, title="Replace attribute", severity="major", flaw=WRONG_WORDS
+    TruthCorruption,
+    title="Replace attribute",
+    severity="major",
+    flaw=WRONG_WORDS,
+    role="attribute",
 ):
     """A colour, size, material or age is replaced by another that is false of the thing.
 
@@ -68,31 +64,20 @@ class ReplaceAttribute(
     False is the one attribute.
     """
 
-    def places(self, facts: CaptionFacts, tokens: Sequence[str]) -> list[Mark]:
-        return facts.of("attribute")
-
-    def change(
-        self, facts: CaptionFacts, tokens: Sequence[str], place: Mark, rng: np.random.Generator
-    ) -> Change | None:
-        options = false_values(facts, facts.things[place.target], place.value)
-        if not options:
-            return None
-        patch = Rewording(place.start, place.end, (pick(rng, options),))
-        return Change((patch,), false=frozenset({statement(place)}))
-
-
-def false_values(facts: CaptionFacts, thing: Referent, attribute: str) -> list[str]:
-    """Values of the attribute that are clearly false of the thing."""
-    true = thing.attributes[attribute]
-    if true in OPPOSITES:
-        return [OPPOSITES[true]]
-    if attribute == "material":
-        return [m for m in MATERIALS if m != true]
-    confused = LOOKALIKES[true] | {true}
-    if attribute in ("clothing", "hat", "dress"):
-        return [c for c in COLOURS if c not in confused and c not in facts.worn]
-    usual = [c for c in THINGS[thing.category].colours if c not in confused and " " not in c]
-    return usual or [c for c in COLOURS if c not in confused]
+    def replacements(
+        self, facts: CaptionFacts, tokens: Sequence[str], place: Mark
+    ) -> Sequence[str]:
+        thing = facts.things[place.target]
+        true = thing.attributes[place.value]
+        if true in OPPOSITES:
+            return [OPPOSITES[true]]
+        if place.value == "material":
+            return [m for m in MATERIALS if m != true]
+        confused = LOOKALIKES[true] | {true}
+        if place.value in ("clothing", "hat", "dress"):
+            return [c for c in COLOURS if c not in confused and c not in facts.worn]
+        usual = [c for c in THINGS[thing.category].colours if c not in confused and " " not in c]
+        return usual or [c for c in COLOURS if c not in confused]
 
 
 class ReplaceCount(TruthCorruption, title="Replace count", severity="major", flaw=WRONG_WORDS):
@@ -122,7 +107,7 @@ class ReplaceCount(TruthCorruption, title="Replace count", severity="major", fla
         if n == 1:
             noun = facts.of("noun", place.target)[0]
             patches.append(Rewording(noun.start, noun.end, tuple(noun.value.split())))
-            patches += other_number(facts, tokens, place.target)
+            patches += other_number(facts, place.target)
         return Change(tuple(patches), false=frozenset({statement(place)}))
 
 
@@ -177,35 +162,35 @@ class ReplaceRelation(
     def places(self, facts: CaptionFacts, tokens: Sequence[str]) -> list[Mark]:
         return [m for m in facts.of("relation") if m.value != "inverse"]
 
-    def change(
-        self, facts: CaptionFacts, tokens: Sequence[str], place: Mark, rng: np.random.Generator
-    ) -> Change | None:
+    def replacements(
+        self, facts: CaptionFacts, tokens: Sequence[str], place: Mark
+    ) -> Sequence[str]:
         predicate = facts.relations[place.target][1]
-        relation = " ".join(tokens[place.start : place.end]).lower()
-        for predicates, verbs, prepositions in CONTRARIES:
-            if predicate in predicates.split(", "):
-                options = prepositions.split(", ")
-                if place.value != "prep":
-                    form = ("ing", "one", "many").index(place.value)
-                    words = (phrase.split() for phrase in verbs.split(", "))
-                    options = [" ".join([FORMS[verb][form], *rest]) for verb, *rest in words]
-                new = pick(rng, [option for option in options if option != relation])
-                patch = Rewording(place.start, place.end, tuple(new.split()))
-                return Change((patch,), false=frozenset({statement(place)}))
-        return None
+        rows = (row for row in CONTRARIES if predicate in row[0].split(", "))
+        _, verbs, prepositions = next(rows, ("", "", ""))
+        options = [phrase.split() for phrase in prepositions.split(", ") if phrase]
+        if place.value != "prep":
+            form = ("ing", "one", "many").index(place.value)
+            words = (phrase.split() for phrase in verbs.split(", ") if phrase)
+            options = [[FORMS[verb][form], *rest] for verb, *rest in words]
+        return [new for new in map(" ".join, options) if new != wording(tokens, place)]
 
 
 WAYS = ("with {} nearby", "with {} to the side", "next to {}", "with {} close by")
 
 
-class AddObject(TruthCorruption, title="Add object", severity="critical", flaw=WRONG_WORDS):
+class AddObject(
+    TruthCorruption,
+    title="Add object",
+    severity="critical",
+    flaw=WRONG_WORDS,
+    effect="hallucination",
+):
     """The caption names one more thing, of a category that the image does not show.
 
     It is of a supercategory that the image does show, so that it could well be there. One false
     statement is added; the others stay true.
     """
-
-    effect: ClassVar[Effect | None] = "hallucination"
 
     def places(self, facts: CaptionFacts, tokens: Sequence[str]) -> list[Mark]:
         return [Mark(len(tokens), len(tokens), "end", -1)]
@@ -227,7 +212,9 @@ SYMMETRIC = ("with", "next to", "beside", "by", "near", "alongside", "close to",
 FACING = ("facing", "faces", "face")
 
 
-class SwapArguments(TruthCorruption, title="Swap arguments", severity="critical"):
+class SwapArguments(
+    TruthCorruption, title="Swap arguments", severity="critical", flaw=WRONG_PLACES
+):
     """Subject and object of a relation change places, each with its article and adjectives.
 
     A swap that stays true is left alone, by the caption's own words and not by the predicate behind
@@ -236,18 +223,12 @@ class SwapArguments(TruthCorruption, title="Swap arguments", severity="critical"
     The verb follows its new subject. Only this relation becomes false.
     """
 
-    flaw: ClassVar[str | None] = WRONG_PLACES
-
     def places(self, facts: CaptionFacts, tokens: Sequence[str]) -> list[Mark]:
-        out = []
-        for mark in facts.of("relation"):
-            if mark.value == "inverse" or not self.wanted(facts, tokens, mark):
-                continue
-            subject, _, object_ = facts.relations[mark.target]
-            first, second = facts.phrase(subject), facts.phrase(object_)
-            if first and second and first.end <= mark.start and mark.end <= second.start:
-                out.append(mark)
-        return out
+        return [
+            mark
+            for mark in facts.of("relation")
+            if mark.value != "inverse" and self.wanted(facts, tokens, mark) and _ends(facts, mark)
+        ]
 
     def wanted(self, facts: CaptionFacts, tokens: Sequence[str], relation: Mark) -> bool:
         """Whether the relation, as it is worded, is false the other way round."""
@@ -264,9 +245,8 @@ class SwapArguments(TruthCorruption, title="Swap arguments", severity="critical"
         self, facts: CaptionFacts, tokens: Sequence[str], place: Mark, rng: np.random.Generator
     ) -> Change | None:
         patches = _swap_subject_and_object(facts, tokens, place)
-        if patches is None:
-            return None
-        return Change(patches, false=frozenset({statement(place)}))
+        false = frozenset({statement(place)}) if self.effect else frozenset[Statement]()
+        return None if patches is None else Change(patches, false)
 
 
 def wording(tokens: Sequence[str], relation: Mark) -> str:
@@ -279,16 +259,24 @@ def symmetric_preposition(words: str) -> str | None:
     return next((p for p in SYMMETRIC if words == p or words.endswith(f" {p}")), None)
 
 
+def _ends(facts: CaptionFacts, relation: Mark) -> tuple[Mark, Mark] | None:
+    """The phrases of subject and object, where they stand before and behind the relation."""
+    subject, _, object_ = facts.relations[relation.target]
+    first, second = facts.phrase(subject), facts.phrase(object_)
+    apart = first and second and first.end <= relation.start and relation.end <= second.start
+    return (first, second) if first and second and apart else None
+
+
 def _swap_subject_and_object(
     facts: CaptionFacts, tokens: Sequence[str], relation: Mark
 ) -> tuple[Rewording, ...] | None:
     """Patches by which subject and object change places; `None` where the sentence would break."""
-    subject, _, object_ = facts.relations[relation.target]
-    first, second = facts.phrase(subject), facts.phrase(object_)
-    if first is None or second is None:
+    ends = _ends(facts, relation)
+    if ends is None or _listed(tokens, ends[0]):
         return None
+    first, second = ends
     start, end = first.start, facts.end_of_clothes(first)
-    if end > relation.start or _listed(tokens, first):
+    if end > relation.start:
         return None
     moved = [t.rstrip(",.") for t in tokens[start:end]]
     if start == 0 and not tokens[0][1:2].isupper():
@@ -298,8 +286,8 @@ def _swap_subject_and_object(
         Rewording(start, end, tuple(back)),
         Rewording(second.start, second.end, tuple(moved)),
     ]
-    if (facts.things[subject].n > 1) != (facts.things[object_].n > 1):
-        patches += other_number(facts, tokens, subject)
+    if (facts.things[first.target].n > 1) != (facts.things[second.target].n > 1):
+        patches += other_number(facts, first.target)
     return tuple(patches)
 
 
@@ -312,7 +300,9 @@ def _listed(tokens: Sequence[str], phrase: Mark) -> bool:
 PLACED = ("located", "situated")  # participles for which the relation is symmetric
 
 
-class SwapSymmetric(SwapArguments, title="Swap symmetric", severity="none"):
+class SwapSymmetric(
+    SwapArguments, title="Swap symmetric", severity="none", expected="same", effect=None, flaw=None
+):
     """Subject and object of a relation that holds both ways change places.
 
     Only where the relation is symmetric: a bare preposition ("with", "next to", "near"), or
@@ -320,36 +310,28 @@ class SwapSymmetric(SwapArguments, title="Swap symmetric", severity="none"):
     bench does not sit. Nothing becomes false.
     """
 
-    expected: ClassVar[Literal["lower", "same"]] = "same"
-    effect: ClassVar[Effect | None] = None
-    flaw: ClassVar[str | None] = None
-
     def wanted(self, facts: CaptionFacts, tokens: Sequence[str], relation: Mark) -> bool:
         words = wording(tokens, relation)
         preposition = symmetric_preposition(words)
         verb = words.removesuffix(preposition or "").strip()
         return preposition is not None and verb in ("", *PLACED)
 
-    def change(
-        self, facts: CaptionFacts, tokens: Sequence[str], place: Mark, rng: np.random.Generator
-    ) -> Change | None:
-        patches = _swap_subject_and_object(facts, tokens, place)
-        return None if patches is None else Change(patches)
-
 
 ALIVE = ("person", "animal")
 
 
 class DropSalient(
-    TruthCorruption, title="Drop salient object", severity="major", flaw=MISSING_WORDS
+    TruthCorruption,
+    title="Drop salient object",
+    severity="major",
+    flaw=MISSING_WORDS,
+    effect="omission",
 ):
     """The most salient thing that the caption names is left out; what remains is true.
 
     Salient is what covers most of the image, people and animals counting double. Captions that
     name nothing else keep it, and so do those whose sentence would break.
     """
-
-    effect: ClassVar[Effect | None] = "omission"
 
     def __init__(self) -> None:
         super().__init__(times=1)
@@ -405,7 +387,7 @@ def _removal(facts: CaptionFacts, tokens: Sequence[str], phrase: Mark) -> Remova
             return _without_object(facts, tokens, phrase, mark)
         other = facts.phrase(object_)
         if subject == target and mark.value != "inverse" and other and other.start >= mark.end:
-            return _without_subject(facts, tokens, phrase, other)
+            return _without_subject(facts, phrase, other)
     return _without_owner(facts, phrase)
 
 
@@ -422,14 +404,12 @@ def _without_object(
     return [(start, facts.end_of_clothes(phrase)), *owned], []
 
 
-def _without_subject(
-    facts: CaptionFacts, tokens: Sequence[str], phrase: Mark, other: Mark
-) -> Removal:
+def _without_subject(facts: CaptionFacts, phrase: Mark, other: Mark) -> Removal:
     """A subject and its relation go: "(a man riding) a horse on a beach"."""
     target = phrase.target
     flips: list[Rewording] = []
     if (facts.things[target].n > 1) != (facts.things[other.target].n > 1):
-        flips = other_number(facts, tokens, target)
+        flips = other_number(facts, target)
     return [(phrase.start, other.start), *_owned(facts, target, other.end)], flips
 
 

@@ -1,7 +1,5 @@
 """Beam search over word changes, for all images at once."""
 
-import hashlib
-import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from string import punctuation
@@ -10,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from metaeval.corruptions.base import generator_of
 from metaeval.corruptions.language.parsed import parse
 from metaeval.data.dataset import ImageId
 from metaeval.text.scene_graphs.rules.tagger import set_of_words as word_set
@@ -93,33 +92,27 @@ def mutated(
     words, fixed = list(draft.words), list(draft.fixed)
     places = [i for i, stays in enumerate(fixed) if not stays]
     pool = near if near and (not far or rng.random() < 0.75) else far
-    kind = int(rng.integers(4))
-    if kind == 1:
-        gaps = [i for i in range(len(words) + 1) if not _closed(fixed, i)]
-        if not gaps or not pool:
-            return None
-        at = gaps[int(rng.integers(len(gaps)))]
-        words.insert(at, pool[int(rng.integers(len(pool)))])
-        fixed.insert(at, False)
-    elif not places:
+    kind = ("replace", "insert", "delete", "swap")[int(rng.integers(4))]
+    if kind == "insert":
+        places = [i for i in range(len(words) + 1) if not _closed(fixed, i)]
+    new = kind in ("replace", "insert")
+    if not places or (new and not pool):
         return None
+    at = places[int(rng.integers(len(places)))]
+    word = pool[int(rng.integers(len(pool)))] if new else ""
+    if kind == "insert":
+        words.insert(at, word)
+        fixed.insert(at, False)
+    elif kind == "replace" and word != words[at].lower():
+        words[at] = word
+    elif kind == "delete" and len(words) > 1:
+        del words[at], fixed[at]
+    elif (
+        kind == "swap" and at + 1 < len(words) and not fixed[at + 1] and words[at] != words[at + 1]
+    ):
+        words[at], words[at + 1] = words[at + 1], words[at]
     else:
-        at = places[int(rng.integers(len(places)))]
-        if kind == 0:
-            if not pool:
-                return None
-            word = pool[int(rng.integers(len(pool)))]
-            if word == words[at].lower():
-                return None
-            words[at] = word
-        elif kind == 2:
-            if len(words) < 2:
-                return None
-            del words[at], fixed[at]
-        else:
-            if at + 1 >= len(words) or fixed[at + 1] or words[at] == words[at + 1]:
-                return None
-            words[at], words[at + 1] = words[at + 1], words[at]
+        return None
     return Draft(tuple(words), tuple(fixed), draft.edits + 1, draft.harm)
 
 
@@ -186,25 +179,21 @@ class Trace:
         Of equal scores the earliest; a trial without a score, or that does not keep the
         constraint, is never chosen.
         """
-        chosen: Trial | None = None
-        for trial in self.trials[: max(1, calls)]:
-            if edits is not None and trial.draft.edits > edits:
-                continue
-            if words is not None and not words[0] <= len(trial.draft.words) <= words[1]:
-                continue
-            if np.isnan(trial.score) or not trial.admitted:
-                continue
-            if chosen is None or trial.score > chosen.score:
-                chosen = trial
-        return chosen
+        trials = [
+            trial
+            for trial in self.trials[: max(1, calls)]
+            if (edits is None or trial.draft.edits <= edits)
+            and (words is None or words[0] <= len(trial.draft.words) <= words[1])
+            and trial.admitted
+            and not np.isnan(trial.score)
+        ]
+        return max(trials, key=lambda trial: trial.score, default=None)
 
     def first(self, reached: Callable[[Trial], bool]) -> int | None:
         """How many calls it took to the first admitted trial that reached a goal; `None` where
         none did."""
-        for calls, trial in enumerate(self.trials, 1):
-            if trial.admitted and reached(trial):
-                return calls
-        return None
+        successes = (k for k, t in enumerate(self.trials, 1) if t.admitted and reached(t))
+        return next(successes, None)
 
 
 def search(
@@ -228,25 +217,20 @@ def search(
     trial reaches the goal. The generator of an image follows from (seed, name, image id), so
     neither the other images nor an interruption change what is tried.
     """
-    generators = [_generator(seed, name, image_id) for image_id in image_ids]
+    generators = [generator_of(seed, name, image_id) for image_id in image_ids]
     traces = [Trace() for _ in starts]
     seen: list[set[str]] = [set() for _ in starts]
-    queue: list[list[Draft]] = []
-    for drafts, rng in zip(starts, generators, strict=True):
-        queue.append([drafts[i] for i in rng.permutation(len(drafts)).tolist()])
+    queue = [
+        [drafts[i] for i in rng.permutation(len(drafts)).tolist()]
+        for drafts, rng in zip(starts, generators, strict=True)
+    ]
     _score_round(score, queue, traces, seen, limits, allowed, most=max(1, limits.calls // 2))
     per_round = limits.beam * limits.proposals
-    ended = [False] * len(traces)
-    checked = [0] * len(traces)
     for _ in range(2 + -(-limits.calls // per_round)):
-        if reached is not None:
-            for i, trace in enumerate(traces):
-                new = trace.trials[checked[i] :]
-                ended[i] = ended[i] or any(t.admitted and reached(t, i) for t in new)
-                checked[i] = len(trace.trials)
         queue = [
             _proposals(trace, known, near[i], far, limits, rng)
-            if len(trace.trials) < limits.calls and not ended[i]
+            if len(trace.trials) < limits.calls
+            and not (reached and any(t.admitted and reached(t, i) for t in trace.trials))
             else []
             for i, (trace, known, rng) in enumerate(zip(traces, seen, generators, strict=True))
         ]
@@ -254,11 +238,6 @@ def search(
             break
         _score_round(score, queue, traces, seen, limits, allowed)
     return traces
-
-
-def _generator(seed: int, name: str, image_id: ImageId) -> np.random.Generator:
-    digest = hashlib.sha256(json.dumps([seed, name, image_id]).encode()).digest()
-    return np.random.Generator(np.random.PCG64(int.from_bytes(digest[:16], "big")))
 
 
 def _proposals(
@@ -293,26 +272,21 @@ def _score_round(
     limits: SearchLimits,
     allowed: Allowed | None,
     most: int | None = None,
-) -> int:
-    """Score what is allowed, up to the budget; returns how many captions were scored."""
-    flat = [(i, draft) for i, drafts in enumerate(queue) for draft in drafts]
-    for i, draft in flat:
-        seen[i].add(draft.text)
+) -> None:
+    """Score what is allowed, up to the budget."""
     per_round = most if most is not None else limits.beam * limits.proposals
-    room = [min(per_round, max(1, limits.calls) - len(trace.trials)) for trace in traces]
-    chosen = []
-    for i, draft in flat:
-        if room[i] > 0:
-            room[i] -= 1
-            chosen.append((i, draft))
+    chosen: list[tuple[int, Draft]] = []
+    for i, drafts in enumerate(queue):
+        seen[i].update(draft.text for draft in drafts)
+        room = min(per_round, max(1, limits.calls) - len(traces[i].trials))
+        chosen += [(i, draft) for draft in drafts[: max(0, room)]]
     if not chosen:
-        return 0
+        return
     index = np.array([i for i, _ in chosen], dtype=np.intp)
     scores = score([draft.text for _, draft in chosen], index)
     admitted = _admitted(chosen, scores, traces, limits, allowed)
     for k, (i, draft) in enumerate(chosen):
         traces[i].trials.append(Trial(draft, float(scores[k]), bool(admitted[k])))
-    return len(chosen)
 
 
 def _admitted(

@@ -1,7 +1,6 @@
 """The metric under attack: a function from captions to scores, through the score cache."""
 
 import json
-from collections import defaultdict
 from collections.abc import Sequence
 
 import numpy as np
@@ -129,18 +128,13 @@ class Fluency:
         probe = scorer.score(["a"] * len(dataset), np.arange(len(dataset)))[:, 0]
         self._stand_in = int(np.flatnonzero(~np.isnan(probe))[0]) if drawn else None
         self._scores: dict[str, float] = {}
-        humans = [
-            (text, i)
-            for i, (human, references) in enumerate(
-                zip(dataset.human, dataset.references, strict=True)
-            )
-            for text in (human, *references)
-        ]
-        index = np.array([i for _, i in humans], dtype=np.intp)
-        scores = self.scores([text for text, _ in humans], index)
+        groups = [(h, *r) for h, r in zip(dataset.human, dataset.references, strict=True)]
+        humans = [text for group in groups for text in group]
+        index = np.repeat(np.arange(len(dataset)), [len(group) for group in groups])
+        scores = self.scores(humans, index)
         self.seen = np.isin(np.arange(len(dataset)), index[np.isnan(scores)])
-        self._intervals = _intervals([text for text, _ in humans], scores)
-        lengths = [len(text.split()) for text, _ in humans]
+        self._intervals = _intervals(humans, scores)
+        lengths = [len(text.split()) for text in humans]
         low, high = np.quantile(lengths, [(1 - CENTRAL) / 2, (1 + CENTRAL) / 2])
         self.lengths = int(np.ceil(low)), int(np.floor(high))
 
@@ -164,13 +158,10 @@ class Fluency:
     ) -> npt.NDArray[np.bool_]:
         """[n] Whether each caption is within the interval of its length and a length of people."""
         scores = self.scores(captions, image_index)
-        fluent = np.zeros(len(captions), dtype=bool)
-        for k, (text, score) in enumerate(zip(captions, scores.tolist(), strict=True)):
-            n = len(text.split())
-            if self.lengths[0] <= n <= self.lengths[1]:
-                low, high = self.interval(n)
-                fluent[k] = low <= score <= high
-        return fluent
+        lengths = [len(text.split()) for text in captions]
+        low, high = np.array([self.interval(n) for n in lengths]).reshape(-1, 2).T
+        human = np.array([self.lengths[0] <= n <= self.lengths[1] for n in lengths], dtype=bool)
+        return human & (low <= scores) & (scores <= high)
 
     def interval(self, length: int) -> tuple[float, float]:
         """The interval of LM for captions of that many words."""
@@ -181,18 +172,13 @@ class Fluency:
 def _intervals(
     captions: Sequence[str], scores: npt.NDArray[np.float64]
 ) -> dict[int, tuple[float, float]]:
-    by_length: dict[int, list[float]] = defaultdict(list)
-    for text, score in zip(captions, scores.tolist(), strict=True):
-        if not np.isnan(score):
-            by_length[len(text.split())].append(score)
+    scored = ~np.isnan(scores)
+    lengths = np.array([len(text.split()) for text in captions])[scored]
     intervals = {}
-    for n in by_length:
-        values: list[float] = []
-        for distance in range(len(by_length) + 1):
-            for near in {n - distance, n + distance}:
-                values += by_length.get(near, [])
-            if len(values) >= _LEAST:
-                break
+    for n in np.unique(lengths).tolist():
+        distance = abs(lengths - n)
+        farthest = np.sort(distance)[:_LEAST][-1]
+        values = scores[scored][distance <= farthest]
         low, high = np.quantile(values, [(1 - CENTRAL) / 2, (1 + CENTRAL) / 2])
         intervals[n] = float(low), float(high)
     return intervals

@@ -89,11 +89,7 @@ class Vocabulary:
 
     def encode_all(self, captions: Sequence[str]) -> list[list[int]]:
         """`encode` for many captions."""
-        return [self.encode_words(words) for words in self.tokenise(captions)]
-
-    def encode_words(self, words: Iterable[str]) -> list[int]:
-        """`encode` for a caption that is split already."""
-        return [START, *(self._numbers.get(word, UNK) for word in words), END]
+        return [[START, *map(self.number, words), END] for words in self.tokenise(captions)]
 
     def digest(self) -> str:
         """12 hexadecimal digits that identify words, order and tokeniser."""

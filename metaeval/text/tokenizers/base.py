@@ -16,16 +16,26 @@ from typing import Any, ClassVar
 from metaeval.data.dataset import Absent
 from metaeval.errors import ConfigError
 
-_CLASSES = {
-    "ptb": "PtbTokenizer",
-    "java": "JavaPtbTokenizer",
-    "whitespace": "WhitespaceTokenizer",
-    "char": "CharTokenizer",
-    "zh": "ChineseTokenizer",
-    "ja-mecab": "JapaneseTokenizer",
-    "flores": "FloresTokenizer",
+# module and class
+_OWN = {
+    "ptb": ("ptb", "PtbTokenizer"),
+    "java": ("java", "JavaPtbTokenizer"),
+    "whitespace": ("base", "WhitespaceTokenizer"),
 }
-_PLACES = {"ptb": "ptb", "java": "java"}  # the module, where it is not this one
+# signature, module and class in sacrebleu, and the packages that are needed
+_SACREBLEU: dict[str, tuple[str, str, str, tuple[str, ...]]] = {
+    # every character is a token
+    "char": ("sacrebleu-char", "tokenizer_char", "TokenizerChar", ()),
+    # every Chinese character is a token; other text is split as by 13a
+    "zh": ("sacrebleu-zh", "tokenizer_zh", "TokenizerZh", ()),
+    # MeCab's words, with the IPA dictionary
+    "ja-mecab": (
+        *("sacrebleu-ja-mecab", "tokenizer_ja_mecab", "TokenizerJaMecab"),
+        ("MeCab", "ipadic"),
+    ),
+    # pieces of the SentencePiece model of FLORES-200, which sacrebleu downloads on first use
+    "flores": ("sacrebleu-flores200", "tokenizer_spm", "Flores200Tokenizer", ("sentencepiece",)),
+}
 
 _shared: list[Tokenizer] = []  # those that `get` has made
 
@@ -33,7 +43,8 @@ _shared: list[Tokenizer] = []  # those that `get` has made
 class Tokenizer(ABC):
     """Splits texts into tokens; remembers what it has seen."""
 
-    signature: ClassVar[str]
+    name: str  # by which `get` makes it
+    signature: str
     needs_spaces: ClassVar[bool] = True  # between words, to find them
 
     def __init__(self) -> None:
@@ -41,7 +52,7 @@ class Tokenizer(ABC):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickled, a tokeniser is its name: in another process it is that process's shared one."""
-        return get, (next(name for name, kind in _CLASSES.items() if kind == type(self).__name__),)
+        return get, (self.name,)
 
     def missing(self) -> Absent | None:
         """What keeps the tokeniser from running here (Java, a jar), or `None`."""
@@ -89,10 +100,16 @@ def get(name: str) -> Tokenizer:
 
     Raises ConfigError for any other name.
     """
-    if name not in _CLASSES:
-        raise ConfigError(f"unknown tokenizer '{name}'; choose from {', '.join(_CLASSES)}")
-    module = import_module(f"metaeval.text.tokenizers.{_PLACES.get(name, 'base')}")
-    tokenizer: Tokenizer = getattr(module, _CLASSES[name])()
+    if name not in (*_OWN, *_SACREBLEU):
+        known = ", ".join((*_OWN, *_SACREBLEU))
+        raise ConfigError(f"unknown tokenizer '{name}'; choose from {known}")
+    tokenizer: Tokenizer
+    if name in _SACREBLEU:
+        tokenizer = SacreBleuTokenizer(*_SACREBLEU[name])
+    else:
+        module, kind = _OWN[name]
+        tokenizer = getattr(import_module(f"metaeval.text.tokenizers.{module}"), kind)()
+    tokenizer.name = name
     _shared.append(tokenizer)
     return tokenizer
 
@@ -108,12 +125,13 @@ class SacreBleuTokenizer(Tokenizer):
     """The tokens of a tokenizer of sacrebleu; case stays as it is."""
 
     needs_spaces = False
-    module: ClassVar[str]
-    kind: ClassVar[str]
-    needs: ClassVar[tuple[str, ...]] = ()  # packages
+
+    def __init__(self, signature: str, module: str, kind: str, needs: Sequence[str]) -> None:
+        super().__init__()
+        self.signature, self._module, self._kind, self._needs = signature, module, kind, needs
 
     def missing(self) -> Absent | None:
-        lacking = [name for name in self.needs if find_spec(name) is None]
+        lacking = [name for name in self._needs if find_spec(name) is None]
         if not lacking:
             return None
         return Absent(
@@ -125,38 +143,7 @@ class SacreBleuTokenizer(Tokenizer):
 
     @cached_property
     def _tokenizer(self) -> Any:
-        module = import_module(f"sacrebleu.tokenizers.{self.module}")
-        return getattr(module, self.kind)()
+        return getattr(import_module(f"sacrebleu.tokenizers.{self._module}"), self._kind)()
 
     def tokenize(self, texts: Sequence[str]) -> list[list[str]]:
         return [self._tokenizer(text.rstrip()).split() for text in texts]
-
-
-class CharTokenizer(SacreBleuTokenizer):
-    """Every character is a token."""
-
-    signature = "sacrebleu-char"
-    module, kind = "tokenizer_char", "TokenizerChar"
-
-
-class ChineseTokenizer(SacreBleuTokenizer):
-    """Every Chinese character is a token; other text is split as by 13a."""
-
-    signature = "sacrebleu-zh"
-    module, kind = "tokenizer_zh", "TokenizerZh"
-
-
-class JapaneseTokenizer(SacreBleuTokenizer):
-    """MeCab's words, with the IPA dictionary."""
-
-    signature = "sacrebleu-ja-mecab"
-    module, kind = "tokenizer_ja_mecab", "TokenizerJaMecab"
-    needs = ("MeCab", "ipadic")
-
-
-class FloresTokenizer(SacreBleuTokenizer):
-    """Pieces of the SentencePiece model of FLORES-200, which sacrebleu downloads on first use."""
-
-    signature = "sacrebleu-flores200"
-    module, kind = "tokenizer_spm", "Flores200Tokenizer"
-    needs = ("sentencepiece",)

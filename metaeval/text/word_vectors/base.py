@@ -15,7 +15,7 @@ import os
 import re
 import shutil
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
@@ -32,7 +32,7 @@ from metaeval.readers.arrays import ArrayArchive
 from metaeval.readers.files import open_binary, user_path
 from metaeval.runs.files import digest, file_sha256
 from metaeval.runs.records import CaptionModel
-from metaeval.runs.store import Store
+from metaeval.runs.store import MemoryStore, Store
 from metaeval.text.transformers.encoder import TextEncoder
 from metaeval.text.transformers.hub import MINILM, TextModel, known_caption_models, locate_model
 
@@ -44,43 +44,16 @@ _NUMBER = re.compile(rb"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)
 
 
 class VectorTable(ABC):
-    """Rows of numbers, found by words.
+    """Rows of numbers, found by words: a file that has to be read once to know where its words are.
 
     `sha256` is that of the file, `dimension` the numbers in a row.
     """
 
     sha256: str
     dimension: int
-    _words: Sequence[str]
-    _places: Sequence[int]  # of the words' rows
 
     def __init__(self, path: Path, cache: Path) -> None:
         self.path = path
-
-    def find(self, words: set[str]) -> dict[str, int]:
-        """Where the rows of these words are; words that are not there are left out."""
-        places: dict[str, int] = {}
-        for word, place in zip(self._words, self._places, strict=True):
-            if word in words:
-                places.setdefault(word, place)  # the first of several, as gensim does
-        return places
-
-    @abstractmethod
-    def row(self, place: int) -> npt.NDArray[np.float32]:
-        """The row at a place, float32 [dimension]; InputError for numbers that are not finite."""
-
-    def finite(self, row: npt.NDArray[np.float32], where: str) -> npt.NDArray[np.float32]:
-        """The row itself; InputError where a number of it is not finite."""
-        if not np.isfinite(row).all():
-            raise InputError("holds numbers that are not finite", file=self.path, record=where)
-        return row
-
-
-class IndexedTable(VectorTable):
-    """A file that has to be read through once to know where its words are."""
-
-    def __init__(self, path: Path, cache: Path) -> None:
-        super().__init__(path, cache)
         with open_binary(path) as file:
             stat = os.fstat(file.fileno())
             if not stat.st_size:
@@ -95,6 +68,18 @@ class IndexedTable(VectorTable):
             self._write(index)
             self._read(index)
 
+    def find(self, words: set[str]) -> dict[str, int]:
+        """Where the rows of these words are; words that are not there are left out."""
+        places: dict[str, int] = {}
+        for word, place in zip(self._words, self._places, strict=True):
+            if word in words:
+                places.setdefault(word, place)  # the first of several, as gensim does
+        return places
+
+    @abstractmethod
+    def row(self, place: int) -> npt.NDArray[np.float32]:
+        """The row at a place, float32 [dimension]; InputError for numbers that are not finite."""
+
     def _read(self, index: Path) -> None:
         with ArrayArchive(index) as stored:
             words, places = stored.array("words"), stored.array("places")
@@ -106,26 +91,17 @@ class IndexedTable(VectorTable):
             raise InputError("is damaged", file=index)
 
     @abstractmethod
-    def entries(self, data: mmap.mmap, seen: Callable[[int], None]) -> Iterator[tuple[bytes, int]]:
-        """Every word and where its row begins; sets `dimension` first. Says how far it `seen`."""
+    def entries(self, data: mmap.mmap) -> Iterator[tuple[bytes, int]]:
+        """Every word and where its row begins; sets `dimension` first."""
 
     def _write(self, index: Path) -> None:
         words, places = [], []
-        digest, done = hashlib.sha256(), 0
         name = f"indexing {self.path.name}"
         with progress_bar(total=len(self._bytes), desc=name, unit="B", unit_scale=True) as bar:
-
-            def seen(position: int) -> None:
-                nonlocal done
-                if position - done >= 1 << 22 or position == len(self._bytes):
-                    digest.update(self._bytes[done:position])
-                    bar.update(position - done)
-                    done = position
-
-            for word, place in self.entries(self._bytes, seen):
+            for word, place in self.entries(self._bytes):
                 words.append(word)
                 places.append(place)
-            seen(len(self._bytes))
+                bar.update(place - bar.n)
         if not words:
             raise InputError("holds no words", file=self.path)
         index.parent.mkdir(parents=True, exist_ok=True)
@@ -136,7 +112,7 @@ class IndexedTable(VectorTable):
                 words=np.frombuffer(b"\n".join(words), dtype=np.uint8),
                 places=np.array(places, dtype=np.int64),
                 dimension=self.dimension,
-                sha256=digest.hexdigest(),
+                sha256=file_sha256(self.path),
             )
         part.replace(index)
 
@@ -150,14 +126,17 @@ class IndexedTable(VectorTable):
         return int(fields[0]), int(fields[1])
 
 
-class BinaryTable(IndexedTable):
+class BinaryTable(VectorTable):
     """word2vec's binary format: counts, then per word its bytes, a space, and float32 numbers."""
 
     def row(self, place: int) -> npt.NDArray[np.float32]:
         row = np.frombuffer(self._bytes, dtype="<f4", count=self.dimension, offset=place)
-        return self.finite(row, f"the row at byte {place:,}")
+        if not np.isfinite(row).all():
+            where = f"the row at byte {place:,}"
+            raise InputError("holds numbers that are not finite", file=self.path, record=where)
+        return row
 
-    def entries(self, data: mmap.mmap, seen: Callable[[int], None]) -> Iterator[tuple[bytes, int]]:
+    def entries(self, data: mmap.mmap) -> Iterator[tuple[bytes, int]]:
         end = data.find(b"\n", 0, 100)
         counts = self._counts(data[: max(end, 0)])
         if counts is None or not counts[1]:
@@ -176,12 +155,11 @@ class BinaryTable(IndexedTable):
                 raise InputError(f"word {i + 1:,} of {n:,} holds a line end", file=self.path)
             yield word, space + 1
             position = space + 1 + size
-            seen(position)
         if data[position : position + 64].strip() or len(data) > position + 64:
             raise InputError(f"goes on after its {n:,} words", file=self.path)
 
 
-class TextTable(IndexedTable):
+class TextTable(VectorTable):
     """A word and its numbers per line, separated by spaces; word2vec has a line of counts first.
 
     Words may contain spaces, as some of GloVe's do: the numbers are the last fields. A word whose
@@ -191,14 +169,10 @@ class TextTable(IndexedTable):
     def row(self, place: int) -> npt.NDArray[np.float32]:
         end = self._bytes.find(b"\n", place)
         line = self._bytes[place : end if end >= 0 else len(self._bytes)]
-        try:
-            with np.errstate(over="ignore"):  # it becomes infinite, which is refused below
-                fields = line.split()
-                if not all(map(_NUMBER.fullmatch, fields)):  # NumPy would also read "1_0"
-                    raise ValueError
-                row = np.array(fields, dtype=np.float32)
-        except ValueError:
-            row = np.empty(0, dtype=np.float32)
+        fields = line.split()
+        numbers = all(map(_NUMBER.fullmatch, fields))  # NumPy would also read "1_0"
+        with np.errstate(over="ignore"):  # it becomes infinite, which is refused below
+            row = np.array(fields if numbers else [], dtype=np.float32)
         if len(row) != self.dimension or not np.isfinite(row).all():
             raise InputError(
                 f"should hold {self.dimension} numbers: {line[:40].decode(errors='replace')!r}",
@@ -207,7 +181,7 @@ class TextTable(IndexedTable):
             )
         return row
 
-    def entries(self, data: mmap.mmap, seen: Callable[[int], None]) -> Iterator[tuple[bytes, int]]:
+    def entries(self, data: mmap.mmap) -> Iterator[tuple[bytes, int]]:
         start = 3 * (data[:3] == b"\xef\xbb\xbf")
         first = data[start : data.find(b"\n") + 1 or len(data)]
         counts = self._counts(first)
@@ -232,7 +206,6 @@ class TextTable(IndexedTable):
                 yield fields[0], position + line.index(text) + len(fields[0])
                 n += 1
             position += len(line)
-            seen(position)
         if counts and n != counts[0]:
             problem = f"holds {n:,} words where its first line says {counts[0]:,}"
             raise InputError(problem, file=self.path)
@@ -360,9 +333,8 @@ class VectorFile(WordVectors):
         place = table.find(set(words))
         known = np.array([word in place for word in words], dtype=np.bool_)
         rows = np.zeros((len(words), table.dimension))
-        for i, word in enumerate(words):
-            if known[i]:
-                rows[i] = table.row(place[word])
+        for i in np.flatnonzero(known):
+            rows[i] = table.row(place[words[i]])
         return unit(rows, known)
 
     def table(self) -> VectorTable:
@@ -436,20 +408,17 @@ class MiniLmVectors(WordVectors):
         return f"{MINILM.lower()}:{file_sha256(self.model().weights, store)[:12]}"
 
     def embed(self, words: Sequence[str], store: Store | None = None) -> Vectors:
-        if store is None:
-            made = self._encode(words)
-        else:
-            namespace = f"word vectors of {self.identity(store)}|v:1"
-            keys = [digest(word) for word in words]
-            known = store.get_many(namespace, keys)
-            new = {word: key for word, key in zip(words, keys, strict=True) if key not in known}
-            if new:
-                made = self._encode(list(new))
-                fresh = {key: made[i].tobytes() for i, key in enumerate(new.values())}
-                store.put_many(namespace, fresh)
-                known.update(fresh)
-            made = np.array([np.frombuffer(known[key], dtype=np.float32) for key in keys])
-        rows = made.astype(np.float64)
+        store = MemoryStore() if store is None else store
+        namespace = f"word vectors of {self.identity(store)}|v:1"
+        keys = [digest(word) for word in words]
+        known = dict(store.get_many(namespace, keys))
+        new = {word: key for word, key in zip(words, keys, strict=True) if key not in known}
+        if new:
+            made = [row.tobytes() for row in self._encode(list(new))]
+            fresh = dict(zip(new.values(), made, strict=True))
+            store.put_many(namespace, fresh)
+            known.update(fresh)
+        rows = np.array([np.frombuffer(known[key], np.float32) for key in keys], dtype=np.float64)
         return unit(rows, np.asarray(rows.any(axis=1)))
 
     def model(self) -> TextModel:

@@ -10,6 +10,7 @@ import logging
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -39,11 +40,7 @@ def read_npy(path: Path, ids: Path | None, boxes: Path | None, wanted: Wanted) -
     NAME.npy, or ids.txt. Where the list repeats each id (once for each caption), every row stands
     for one of the different ids in their order, if there are as many.
     """
-    array = map_array(path)
-    if array.ndim != 3:
-        raise InputError(
-            f"should be an array [n, regions, width], not {list(array.shape)}", file=path
-        )
+    array = np.atleast_1d(map_array(path))
     ids = ids or _ids_beside(path)
     keys = _ids(ids)
     times = Counter(keys)
@@ -52,29 +49,19 @@ def read_npy(path: Path, ids: Path | None, boxes: Path | None, wanted: Wanted) -
     if len(keys) != len(array):
         raise InputError(f"names {len(keys):,} images for the {len(array):,} of {path}", file=ids)
     corners = map_array(boxes) if boxes is not None else None
-    if corners is not None and corners.shape != (*array.shape[:2], 4):
-        want = [*array.shape[:2], 4]
-        raise InputError(f"should be an array {want}, not {list(corners.shape)}", file=boxes)
-    yield from _wanted_images(keys, array, corners, wanted)
+    yield from _wanted_images(path, keys, array, corners, wanted)
 
 
 def read_npz(path: Path, wanted: Wanted) -> Iterator[One]:
     """One archive of `features` [n, r, d], `image_ids` [n] and perhaps `boxes` [n, r, 4]."""
     with ArrayArchive(path) as archive:
-        features = archive.array("features")
-        ids = archive.array("image_ids")
+        features, ids = archive.array("features"), archive.array("image_ids")
         if ids.ndim != 1 or ids.dtype.kind not in "iuSU":
             problem = f"should be a list of ids, not {list(ids.shape)} of {ids.dtype}"
             raise InputError(problem, file=path, field="image_ids")
         keys = [image_key(i) for i in ids.tolist()]
         boxes = archive.array("boxes") if "boxes" in archive.names else None
-        if features.ndim != 3 or len(features) != len(keys):
-            problem = f"should be [{len(keys)}, regions, width], not {list(features.shape)}"
-            raise InputError(problem, file=path, field="features")
-        if boxes is not None and boxes.shape != (*features.shape[:2], 4):
-            problem = f"should be {[*features.shape[:2], 4]}, not {list(boxes.shape)}"
-            raise InputError(problem, file=path, field="boxes")
-    yield from _wanted_images(keys, features, boxes, wanted)
+    yield from _wanted_images(path, keys, features, boxes, wanted)
 
 
 def read_folder(folder: Path, wanted: Wanted) -> Iterator[One]:
@@ -113,8 +100,16 @@ def _side(archive: ArrayArchive, name: str) -> float:
     return side
 
 
-def _wanted_images(keys: Sequence[str], features: Any, boxes: Any, wanted: Wanted) -> Iterator[One]:
-    """The images that are wanted of arrays with a row per image; `boxes` may be `None`."""
+def _wanted_images(
+    path: Path, keys: Sequence[str], features: Array, boxes: Array | None, wanted: Wanted
+) -> Iterator[One]:
+    """The images that are wanted of arrays with a row per image."""
+    if features.ndim != 3 or len(features) != len(keys):
+        problem = f"should be [{len(keys)}, regions, width], not {list(features.shape)}"
+        raise InputError(problem, file=path, field="features")
+    if boxes is not None and boxes.shape != (*features.shape[:2], 4):
+        problem = f"should be {[*features.shape[:2], 4]}, not {list(boxes.shape)}"
+        raise InputError(problem, file=path, field="boxes")
     for row, key in enumerate(keys):
         if key in wanted:
             corners = None if boxes is None else np.asarray(boxes[row])
@@ -149,9 +144,8 @@ def read_tsv(path: Path, wanted: Wanted) -> Iterator[One]:
     """Bottom-up attention's own form: tab-separated, boxes and features as float32 in base64."""
     try:
         with open_binary(path) as file:
-            number = 0
-            while raw := file.readline(_MOST_LINE + 1):
-                number += 1
+            lines = iter(partial(file.readline, _MOST_LINE + 1), b"")
+            for number, raw in enumerate(lines, 1):
                 if len(raw) > _MOST_LINE:
                     problem = f"has more than {_MOST_LINE:,} bytes"
                     raise InputError(problem, file=path, record=f"line {number:,}")
@@ -171,18 +165,15 @@ def _tsv_row(path: Path, number: int, key: str, line: str) -> One:
     if len(fields) != len(TSV_FIELDS):
         problem = f"has {len(fields)} fields instead of {len(TSV_FIELDS)} ({', '.join(TSV_FIELDS)})"
         raise InputError(problem, file=path, record=where)
-    row = dict(zip(TSV_FIELDS, fields, strict=True))
-    values: dict[str, float] = {}
-    for name in ("image_w", "image_h", "num_boxes"):
-        if not _COUNT.fullmatch(row[name]) or int(row[name]) < 1:
-            problem = f"must be a whole number above 0, not {row[name]!r:.40}"
+    for name, text in zip(TSV_FIELDS[1:4], fields[1:4], strict=True):
+        if not _COUNT.fullmatch(text) or int(text) < 1:
+            problem = f"must be a whole number above 0, not {text!r:.40}"
             raise InputError(problem, file=path, record=where, field=name)
-        values[name] = int(row[name])
-    n = int(values["num_boxes"])
+    w, h, n = map(int, fields[1:4])
     arrays: dict[str, Array] = {}
-    for name in ("boxes", "features"):
+    for name, text in zip(TSV_FIELDS[4:], fields[4:], strict=True):
         try:
-            raw = base64.b64decode(row[name], validate=True)
+            raw = base64.b64decode(text, validate=True)
         except (binascii.Error, ValueError) as error:
             raise InputError(
                 f"is not base64 ({error})", file=path, record=where, field=name
@@ -191,7 +182,6 @@ def _tsv_row(path: Path, number: int, key: str, line: str) -> One:
             problem = f"holds {len(raw):,} bytes, which is not float32 data of {n} regions"
             raise InputError(problem, file=path, record=where, field=name)
         arrays[name] = np.frombuffer(raw, "<f4").reshape(n, -1)
-    w, h = values["image_w"], values["image_h"]
     return key, arrays["features"], arrays["boxes"] / np.array([w, h, w, h], dtype=np.float32)
 
 
@@ -203,7 +193,7 @@ def read_h5(path: Path, wanted: Wanted) -> Iterator[One]:
             if ids.ndim != 1 or len(shape) != 3 or len(ids) != shape[0]:
                 problem = f"should be [{ids.size}, regions, width], not {list(shape)}"
                 raise InputError(problem, file=path, field="features")
-            for row, key in enumerate(image_key(i) for i in ids.tolist()):
+            for row, key in enumerate(map(image_key, ids.tolist())):
                 if key in wanted:
                     boxes = file.array("boxes", row) if "boxes" in file.names else None
                     yield key, file.array("features", row), boxes
@@ -296,39 +286,35 @@ class BottomUpRegions(RegionSource):
                     file=self.file,
                 )
         n = len(rows)
-        features: list[Floats] = [np.zeros((0, self.dim), np.float32)] * len(dataset)
-        boxes: list[Floats] = [np.zeros((0, 4), np.float32)] * len(dataset)
-        seen: set[str] = set()
-        guessed = 0
+        regions: dict[str, tuple[Floats, Floats, bool]] = {}
         for key, array, corners in self._read(rows):
-            if key in seen:  # files of SCAN's form repeat an image's features for each caption
-                if not np.array_equal(self._checked(array, key), features[rows[key]]):
-                    raise InputError(
-                        f"holds different features for the same image {key!r}; remove one entry "
-                        "(folders, file name suffixes and leading zeros do not make ids differ)",
-                        file=self.file,
-                    )
-                continue
-            seen.add(key)
-            features[rows[key]] = self._checked(array, key)
-            k = len(features[rows[key]])
-            boxes[rows[key]], guess = self._corners(corners, k, len(array), key)
-            guessed += guess
-        if not seen:
+            features = self._checked(array, key)
+            # files of SCAN's form repeat an image's features for each caption
+            if key in regions and not np.array_equal(features, regions[key][0]):
+                raise InputError(
+                    f"holds different features for the same image {key!r}; remove one entry "
+                    "(folders, file name suffixes and leading zeros do not make ids differ)",
+                    file=self.file,
+                )
+            if key not in regions:
+                boxes, guess = self._corners(corners, len(features), len(array), key)
+                regions[key] = features, boxes, guess
+        if not regions:
             raise InputError(f"holds none of the {n:,} images of '{dataset.name}'", file=self.file)
-        if len(seen) < n:
+        if len(regions) < n:
             log.warning(
-                "%s: %s of %s images are missing", self.file, f"{n - len(seen):,}", f"{n:,}"
+                "%s: %s of %s images are missing", self.file, f"{n - len(regions):,}", f"{n:,}"
             )
-        if guessed:
+        if guessed := sum(guess for _, _, guess in regions.values()):
             log.warning(
                 "%s: boxes of %s images are in pixels, of images of unknown size: taken as shares "
                 "of the largest corner",
                 *(self.file, f"{guessed:,}"),
             )
-        first_rows = [rows[image_key(image_id)] for image_id in dataset.image_ids]
-        features, boxes = ([of_row[i] for i in first_rows] for of_row in (features, boxes))
-        return pad_regions(features, boxes, [[""] * len(each) for each in features], self.dim)
+        nothing = np.zeros((0, self.dim), np.float32), np.zeros((0, 4), np.float32), False
+        images = [regions.get(image_key(image_id), nothing) for image_id in dataset.image_ids]
+        of_features, of_boxes, _ = zip(*images, strict=True)
+        return pad_regions(of_features, of_boxes, [[""] * len(f) for f in of_features], self.dim)
 
     def _read(self, wanted: dict[str, int]) -> Iterator[One]:
         if self.file.is_dir():

@@ -244,10 +244,10 @@ def cut(form: Callable[[Path], dict[str, Any]]) -> Callable[[Path], dict[str, An
 @pytest.mark.parametrize(
     ("form", "message"),
     [
-        (npy(FEATURES[0]), "should be an array [n, regions, width], not [6, 8]"),
+        (npy(FEATURES[0], ids="1\n2\n3\n4\n5\n6\n"), "should be [6, regions, width], not [6, 8]"),
         (npy(FEATURES, ids=None), "its list of ids, a_ids.txt, is missing"),
         (npy(FEATURES, ids="7\n42\n"), "names 2 images for the 3"),
-        (npy(FEATURES, boxes=CORNERS[:, :5]), "should be an array [3, 6, 4], not [3, 5, 4]"),
+        (npy(FEATURES, boxes=CORNERS[:, :5]), "should be [3, 6, 4], not [3, 5, 4]"),
         (npy(np.array([{"a": 1}], dtype=object)), "is not a NumPy array"),  # a pickle
         (npy(np.full((3, 6, 8), "x")), "should be numbers [regions, 8]"),
         (npy(np.zeros((3, 0, 8))), "should be numbers [regions, 8], not [0, 8]"),
