@@ -101,6 +101,7 @@ class Replace(
         How often a word must occur in the human captions to be in the bag.
     """
 
+    @checked
     def __init__(
         self, rate: Rate, distinct: bool = False, min_count: PositiveInt = MIN_COUNT
     ) -> None:

@@ -3,17 +3,15 @@
 from collections import Counter
 from collections.abc import Sequence
 from string import punctuation as ASCII
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 
 from metaeval.corruptions.base import Caption, Corrupted, Corruption, RatedCorruption
 from metaeval.corruptions.sentences import bare_word, rewritten, split, with_word, words_by_position
-from metaeval.errors import ConfigError
-from metaeval.options import Rate
+from metaeval.options import Rate, checked
 from metaeval.runs.records import WRONG_PLACES
 
-Punctuation = Literal["moves", "stays"]
 _DRAWS = 50  # a random permutation moves every word with probability about 1/e
 
 
@@ -47,18 +45,14 @@ class Shuffle(
         changed.
     """
 
+    @checked
     def __init__(
         self,
         rate: Rate,
         derange: bool = False,
-        punctuation: Punctuation = "moves",
+        punctuation: Literal["moves", "stays"] = "moves",
     ) -> None:
         super().__init__(rate)
-        if punctuation not in get_args(Punctuation):
-            raise ConfigError(
-                f"unknown corruption.punctuation '{punctuation}'; choose from "
-                f"{', '.join(get_args(Punctuation))}"
-            )
         self.derange, self.punctuation = derange, punctuation
 
         if punctuation != "moves":  # the default came later, and is not to change what seeds give

@@ -58,21 +58,16 @@ def known_images(dataset: CaptionDataset) -> Mapping[ImageId, Known]:
 
 
 def _known_images(dataset: CaptionDataset) -> dict[ImageId, Known]:
-    objects: Any = dataset.part("objects")
+    part: Any = dataset.part("objects")
+    objects = {} if isinstance(part, Absent) else part
     known = {}
     for image_id, human, references in zip(
         dataset.image_ids, dataset.human, dataset.references, strict=True
     ):
-        words = _word_forms([human, *references])
-        labels = (
-            frozenset[str]()
-            if isinstance(objects, Absent) or image_id not in objects
-            else frozenset(objects[image_id].labels)
-        )
-        named = frozenset(
-            category for text in (human, *references) for category in categories_in(text)
-        )
-        known[image_id] = Known(tuple(references), words, labels | named)
+        texts = (human, *references)
+        labels = objects[image_id].labels if image_id in objects else ()
+        present = frozenset(labels).union(*map(categories_in, texts))
+        known[image_id] = Known(tuple(references), _word_forms(texts), present)
     return known
 
 
@@ -193,28 +188,22 @@ def supercategory(category: str) -> str:
 @cache
 def _nouns() -> dict[tuple[str, ...], tuple[frozenset[str], bool]]:
     """Words of a noun → the categories that it can name, and whether it is a plural."""
+    named = [(pair, _CATEGORY.get(kind, kind)) for kind, pairs in NOUNS.items() for pair in pairs]
     nouns: dict[tuple[str, ...], tuple[frozenset[str], bool]] = {}
-    for kind, pairs in NOUNS.items():
-        category = _CATEGORY.get(kind, kind)
-        for one, many in pairs:
-            for noun, is_many in ((many, True), (one, False)):
-                known = nouns.get(tuple(noun.split()), (frozenset(), is_many))[0]
-                nouns[tuple(noun.split())] = (known | {category}, is_many)
-    for pairs in ROLES.values():
-        for one, many in pairs:
-            nouns.setdefault(tuple(one.split()), (frozenset({"person"}), False))
-            nouns.setdefault(tuple(many.split()), (frozenset({"person"}), True))
-    return nouns
+    for pair, category in named:
+        for many in (True, False):
+            words = tuple(pair[many].split())
+            nouns[words] = (nouns.get(words, (frozenset[str](),))[0] | {category}, many)
+    roles = [pair for pairs in ROLES.values() for pair in pairs]
+    people = {tuple(pair[many].split()): many for many in (True, False) for pair in roles}
+    return {words: (frozenset({"person"}), many) for words, many in people.items()} | nouns
 
 
-@cache
-def _hints() -> dict[str, frozenset[str]]:
-    """Words that suggest a category without naming it."""
-    hints: dict[str, frozenset[str]] = {}
-    for category, words in _ALSO.items():
-        for word in words.split():
-            hints[word] = hints.get(word, frozenset()) | {category}
-    return hints
+# words that suggest categories without naming them
+_HINTS = {
+    word: frozenset(category for category, words in _ALSO.items() if word in words.split())
+    for word in " ".join(_ALSO.values()).split()
+}
 
 
 _LONGEST = 3
@@ -225,7 +214,7 @@ def categories_in(text: str) -> frozenset[str]:
     words = [token.strip(punctuation).lower() for token in text.split()]
     named: set[str] = set()
     for start in range(len(words)):
-        named |= _hints().get(words[start], frozenset())
+        named |= _HINTS.get(words[start], frozenset())
         for size in range(1, _LONGEST + 1):
             named |= _nouns().get(tuple(words[start : start + size]), (frozenset(), False))[0]
     return frozenset(named)
@@ -258,21 +247,15 @@ def _mention_at(caption: ParsedCaption, start: int) -> Mention | None:
             continue
         if " ".join(words) in _VAGUE or last.end != end or caption.word(end) == "of":
             return None
-        if words in _unchanging():
-            many = caption.tokens[end - 1].is_plural or not _is_one(caption, last.start)
+        if words in _UNCHANGING:
+            many = caption.tokens[end - 1].is_plural or caption.word(last.start) not in _ONE
         return Mention(start, end, next(iter(categories)), many)
     return None
 
 
-@cache
-def _unchanging() -> frozenset[tuple[str, ...]]:
-    """Nouns whose plural is like the singular ("sheep")."""
-    pairs = (pair for pairs in NOUNS.values() for pair in pairs)
-    return frozenset(tuple(one.split()) for one, many in pairs if one == many)
-
-
-def _is_one(caption: ParsedCaption, start: int) -> bool:
-    return caption.word(start) in ("a", "an", "one", "this", "another")
+# nouns whose plural is like the singular ("sheep")
+_UNCHANGING = {tuple(a.split()) for pairs in NOUNS.values() for a, b in pairs if a == b}
+_ONE = ("a", "an", "one", "this", "another")
 
 
 @cache

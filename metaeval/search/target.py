@@ -64,14 +64,14 @@ class Target:
         items = list(zip(captions, image_index.tolist(), strict=True))
         unknown = [item for item in dict.fromkeys(items) if item not in self._memory]
         namespace = "search:" + json.dumps(scorer.signatures)
-        keys = {item: item_key(self._context(item[1]), item[0]) for item in unknown}
+        new = {index for _, index in unknown} - self._contexts.keys()
+        self._contexts |= {index: scorer.context(index) for index in new}
+        keys = {(text, index): item_key(self._contexts[index], text) for text, index in unknown}
         width = 8 * len(scorer.columns)
         if scorer.cacheable:
             known = self._store.get_many(namespace, list(keys.values()))
-            for item in unknown:
-                value = known.get(keys[item], b"")
-                if len(value) == width:
-                    self._memory[item] = np.frombuffer(value)
+            values = {item: known.get(key, b"") for item, key in keys.items()}
+            self._memory |= {i: np.frombuffer(v) for i, v in values.items() if len(v) == width}
         todo = [item for item in unknown if item not in self._memory]
         if todo and not self._prepared:
             scorer.prepare()
@@ -84,8 +84,8 @@ class Target:
             self.calls += len(part)
             self._memory |= dict(zip(part, rows, strict=True))
             if scorer.cacheable:
-                values = {keys[item]: row.tobytes() for item, row in zip(part, rows, strict=True)}
-                self._store.put_many(namespace, values)
+                fresh = {keys[item]: row.tobytes() for item, row in zip(part, rows, strict=True)}
+                self._store.put_many(namespace, fresh)
         sign = 1.0 if self.higher_is_better else -1.0
         return sign * np.array([self._memory[item][self.column] for item in items])
 
@@ -94,12 +94,6 @@ class Target:
         self._memory.clear()
         if self.bound.scorer is not None:
             self.bound.scorer.close()
-
-    def _context(self, index: int) -> bytes:
-        if index not in self._contexts:
-            assert self.bound.scorer is not None
-            self._contexts[index] = self.bound.scorer.context(index)
-        return self._contexts[index]
 
 
 CENTRAL = 0.95

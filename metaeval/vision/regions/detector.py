@@ -3,15 +3,12 @@
 import json
 import logging
 import os
-from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from metaeval.compute import device as devices
 from metaeval.compute.device import missing_packages
@@ -34,18 +31,7 @@ RANDOM = "random"
 FEATURES = 1024  # the width of its box head
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Detections:
-    """What the network sees in one image: k boxes, best score first.
-
-    `features` is float32 [k, 1024], the box head's output for each box; `boxes` float32 [k, 4],
-    x1 y1 x2 y2 in [0, 1]; `labels` COCO's category names; `scores` float32 [k] in [0, 1].
-    """
-
-    features: npt.NDArray[np.float32]
-    boxes: npt.NDArray[np.float32]
-    labels: tuple[str, ...]
-    scores: npt.NDArray[np.float32]
+_One = tuple[Floats, Floats, tuple[str, ...]]  # features, boxes and labels of one image
 
 
 class FasterRcnn:
@@ -86,10 +72,12 @@ class FasterRcnn:
             numbers = network([self._pixels(path)])[0]["labels"].tolist()
         return [categories()[number] for number in numbers]
 
-    def look(self, path: Path, most: int) -> Detections:
-        """The `most` best boxes of an image file, and the box head's features of just these boxes.
+    def look(self, path: Path, most: int) -> _One:
+        """The `most` best boxes of an image file, or one around all of it where nothing is found.
 
-        Raises OSError or ValueError for a file that is not an image.
+        The box head's features of just these boxes, float32 [k, 1024]; the boxes, float32 [k, 4],
+        x1 y1 x2 y2 in [0, 1]; COCO's names of their categories. Raises InputError for a file that
+        is not an image.
         """
         network = self._loaded()
         with devices.inference(devices.resolve(self._device)):
@@ -98,31 +86,15 @@ class FasterRcnn:
             proposals, _ = network.rpn(images, maps)
             detected = network.roi_heads(maps, proposals, images.image_sizes)[0][0]
             boxes = detected["boxes"][:most]
-            features = self._features(network, maps, boxes, images.image_sizes)
+            labels = tuple(categories()[number] for number in detected["labels"][:most].tolist())
             height, width = images.image_sizes[0]
             size = boxes.new_tensor([width, height, width, height])
-            return Detections(
-                features.float().cpu().numpy(),
-                (boxes / size).clamp(0, 1).float().cpu().numpy(),
-                tuple(categories()[number] for number in detected["labels"][:most].tolist()),
-                detected["scores"][:most].float().cpu().numpy(),
-            )
-
-    def whole(self, path: Path) -> npt.NDArray[np.float32]:
-        """The box head's features [1, 1024] of a box around the whole image."""
-        network = self._loaded()
-        with devices.inference(devices.resolve(self._device)):
-            images, _ = network.transform([self._pixels(path)])
-            height, width = images.image_sizes[0]
-            box = images.tensors.new_tensor([[0, 0, width, height]])
-            maps = network.backbone(images.tensors)
-            features = self._features(network, maps, box, images.image_sizes)
-        return np.asarray(features.float().cpu().numpy())
-
-    @staticmethod
-    def _features(network: Any, maps: Any, boxes: Any, sizes: Sequence[tuple[int, int]]) -> Any:
-        heads = network.roi_heads
-        return heads.box_head(heads.box_roi_pool(maps, [boxes], sizes))
+            if not labels:
+                boxes, labels = size.new_tensor([[0, 0, width, height]]), (WHOLE,)
+            heads = network.roi_heads
+            features = heads.box_head(heads.box_roi_pool(maps, [boxes], images.image_sizes))
+            corners = (boxes / size).clamp(0, 1)
+            return features.float().cpu().numpy(), corners.float().cpu().numpy(), labels
 
     def _pixels(self, path: Path) -> Any:
         """The image as a float32 tensor [3, h, w] in [0, 1] on the device."""
@@ -170,8 +142,6 @@ def home() -> Path:
 
 
 log = logging.getLogger(__name__)
-
-_One = tuple[Floats, Floats, tuple[str, ...]]  # features, boxes and labels of one image
 
 
 class DetectorRegions(RegionSource):
@@ -269,11 +239,7 @@ class DetectorRegions(RegionSource):
     def _detect(self, network: FasterRcnn, path: Path) -> _One | None:
         """What is in an image; `None`, with a warning, for a file that is not an image."""
         try:
-            seen = network.look(path, self.most)
-            if seen.labels:
-                return seen.features, seen.boxes, seen.labels
-            whole = np.array([[0, 0, 1, 1]], dtype=np.float32)
-            return network.whole(path), whole, (WHOLE,)
+            return network.look(path, self.most)
         except InputError as error:
             log.warning("%s", error)
             return None

@@ -1,6 +1,7 @@
 """Corruptions that users bring: a function, a file, a mixture."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,8 @@ import pandas as pd
 import pytest
 from omegaconf import OmegaConf
 
-from metaeval.corruptions.base import Corruption
+from metaeval.corruptions.base import Corrupted, Corruption
+from metaeval.corruptions.graded.random import Random
 from metaeval.corruptions.graded.replace import Delete
 from metaeval.corruptions.graded.shuffle import Reverse
 from metaeval.corruptions.own.function import FunctionCorruption, Mixture, read_corruptions
@@ -34,23 +36,22 @@ def drop(caption: str, rng: np.random.Generator, rate: float) -> str:
 
 
 def test_a_function_corrupts_and_reports_where_it_did_not() -> None:
-    first, second = FunctionCorruption(shout).apply(DATA, 0)
-    assert (first.text, first.applied, first.edits) == (HUMAN[0], False, ())
-    assert (second.text, second.applied) == ("A COW RUNS ON GRASS.", True)
     # word by word by hand: "A" stays, the other four are one stretch
-    assert second.edits == (Edit(1, "cow runs on grass.", "COW RUNS ON GRASS."),)
-    assert second.realised == 4 / 5
+    edits = (Edit(1, "cow runs on grass.", "COW RUNS ON GRASS."),)
+    assert FunctionCorruption(shout).apply(DATA, 0) == [
+        Corrupted(HUMAN[0], False, realised=0.0),
+        Corrupted("A COW RUNS ON GRASS.", True, edits, realised=4 / 5),
+    ]
 
 
 def test_a_function_with_a_rate_has_its_levels_and_its_own_generator() -> None:
     half = FunctionCorruption(drop, rate=0.5)
     assert half.label == "drop 50%"
-    texts = [c.text for c in half.apply(DATA, 0)]
+    made = half.apply(DATA, 0)
     # of 9 and of 5 words; Python rounds 4.5 to 4 and 2.5 to 2
-    assert [len(t.split()) for t in texts] == [5, 3]
-    assert [c.text for c in half.apply(DATA, 0)] == texts
-    assert [c.text for c in half.apply(DATA.subset([1]), 0)] == texts[1:]
-    assert [c.text for c in half.apply(DATA, 1)] != texts
+    assert [len(c.text.split()) for c in made] == [5, 3]
+    assert (half.apply(DATA, 0), half.apply(DATA.subset([1]), 0)) == (made, made[1:])
+    assert half.apply(DATA, 1) != made
 
 
 @pytest.mark.parametrize(
@@ -77,13 +78,11 @@ def test_a_function_must_return_a_text() -> None:
 def test_a_mixture_is_its_parts_one_after_another() -> None:
     mixed = Mixture([Delete(0.5), Reverse()], 0.5)
     assert mixed.label == "Delete + Reversed 50%"
-    alone = Delete(0.5).apply(DATA, 7)
-    expected = []
-    for image, corrupted in zip((3, 4), alone, strict=True):
-        one = CaptionDataset("one", (image,), (corrupted.text,), ((),), (image,), (corrupted.text,))
-        expected.append(Reverse().apply(one, 7)[0].text)
-    assert [c.text for c in mixed.apply(DATA, 7)] == expected
-    assert all(c.applied for c in mixed.apply(DATA, 7))
+    deleted = replace(DATA, human=tuple(c.text for c in Delete(0.5).apply(DATA, 7)))
+    expected = [c.text for c in Reverse().apply(deleted, 7)]
+    assert [(c.text, c.applied) for c in mixed.apply(DATA, 7)] == [(t, True) for t in expected]
+    # a part that gives every image another one's caption
+    assert [c.text for c in Mixture([Reverse(), Random()]).apply(DATA, 7)] == [*HUMAN[::-1]]
 
 
 def _configured(**node: object) -> list[Corruption]:

@@ -68,12 +68,9 @@ def test_one_sentence_stays_and_says_why(corruption: type[SentenceCorruption]) -
     assert facts == ("A dog sits.", False, (), "has only one sentence")
 
 
-def test_never_the_last_sentence_is_dropped() -> None:
+def test_one_sentence_is_always_left_and_needed() -> None:
     results = DropSentence(1.0).apply(dataset(LONG), 0)
     assert [len(parts(result.text)) for result in results] == [1] * 4
-
-
-def test_captions_of_one_sentence_are_refused_with_the_reason() -> None:
     absent = DropSentence(0.5).missing(dataset(HUMAN))
     assert f"0 of {len(HUMAN)} are of more than one" in absent.reason
     assert DropSentence(0.5).missing(dataset(LONG)) is None

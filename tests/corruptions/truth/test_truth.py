@@ -3,6 +3,7 @@
 import itertools
 import re
 import string
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -53,6 +54,7 @@ APPLIED = {
     "swap_arguments": 0.4,
     "add_object": 1.0,
     "drop_salient": 0.5,
+    "swap_symmetric": 0.07,
 }
 
 
@@ -67,39 +69,34 @@ def corrupted(corruption: type[TruthCorruption]) -> list[Any]:
     return corruption().apply(scenes(), seed=3)
 
 
-@pytest.fixture
-def data() -> CaptionDataset:
-    return scenes()
-
-
-@pytest.fixture(params=ALL, ids=lambda c: c.name)
-def run(request: pytest.FixtureRequest) -> tuple[type[TruthCorruption], list[Harmed]]:
-    return request.param, corrupted(request.param)
+def changed(corruption: type[TruthCorruption]) -> Iterator[tuple[SceneGraph, str, Harmed]]:
+    """The graph, the caption and what became of it, of all captions that could be changed."""
+    graphs = scenes().part("scene_graphs")
+    for i, source, result in zip(
+        scenes().image_ids, scenes().human, corrupted(corruption), strict=True
+    ):
+        if result.applied:
+            yield graphs[i], source, result
 
 
 def bare(token: str) -> str:
     return token.lower().strip(string.punctuation)
 
 
-def test_enough_captions_can_be_corrupted(run: tuple[type[TruthCorruption], list[Harmed]]) -> None:
-    corruption, results = run
+@pytest.mark.parametrize("corruption", [*ALL, SwapSymmetric], ids=lambda c: c.name)
+def test_enough_captions_change_as_their_edits_record(corruption: type[TruthCorruption]) -> None:
+    results = corrupted(corruption)
     assert sum(r.applied for r in results) / len(results) >= APPLIED[corruption.name]
-
-
-def test_applied_means_changed_and_edits_record_how(
-    run: tuple[type[TruthCorruption], list[Harmed]], data: CaptionDataset
-) -> None:
-    for source, result in zip(data.human, run[1], strict=True):
+    for source, result in zip(scenes().human, results, strict=True):
         assert result.applied == (result.text != source) == bool(result.edits)
         assert with_edits(source, result.edits) == result.text
-        assert 0 <= result.harm <= 1
-        assert (result.harm > 0) == result.applied
+        assert 0 <= result.harm <= (corruption.expected == "lower")
+        assert (result.harm > 0) == (result.applied and corruption.expected == "lower")
 
 
-def test_english_stays_in_order(
-    run: tuple[type[TruthCorruption], list[Harmed]], data: CaptionDataset
-) -> None:
-    for source, result in zip(data.human, run[1], strict=True):
+@pytest.mark.parametrize("corruption", ALL, ids=lambda c: c.name)
+def test_english_stays_in_order(corruption: type[TruthCorruption]) -> None:
+    for source, result in zip(scenes().human, corrupted(corruption), strict=True):
         tokens = result.text.split()
         words = [bare(t) for t in tokens]
         for one, two in itertools.pairwise(words):
@@ -127,41 +124,19 @@ def test_english_stays_in_order(
             ), result
 
 
-def graphs(data: CaptionDataset) -> list[SceneGraph]:
-    found = data.part("scene_graphs")
-    return [found[i] for i in data.image_ids]
+# every noun, singular and plural, and the kind that it may stand for
+KINDS = [(noun, kind) for kind, pairs in NOUNS.items() for pair in pairs for noun in pair]
 
 
-def nouns_to_categories() -> dict[str, set[str]]:
-    """Every noun, singular and plural, and the kinds it may stand for."""
-    out: dict[str, set[str]] = {}
-    for kind, nouns in NOUNS.items():
-        for pair in nouns:
-            for noun in pair:
-                out.setdefault(noun, set()).add(kind)
-    return out
-
-
-def inserted(result: Harmed) -> str:
-    return " ".join(bare(e.after) for e in result.edits if e.after)
-
-
-def test_replaced_objects_are_not_in_the_image(data: CaptionDataset) -> None:
-    kinds = nouns_to_categories()
+def test_replaced_objects_are_not_in_the_image() -> None:
     people = {"man", "woman", "boy", "girl"}
-    data = data.limited(500)
-    for g, source, result in zip(
-        graphs(data), data.human, corrupted(ReplaceObject)[:500], strict=True
-    ):
-        if not result.applied:
-            continue
+    for g, source, result in itertools.islice(changed(ReplaceObject), 500):
         new = [w for e in result.edits if (w := bare(e.after)) not in ("a", "an", "")]
         # one word of a name may stay: "baseball bat" to "baseball glove"
         sub = {bare(t) for t in result.text.split()} - {bare(t) for t in source.split()}
         named = {
-            k
-            for noun, ks in kinds.items()
-            for k in ks
+            kind
+            for noun, kind in KINDS
             if f" {noun} " in f" {' '.join(map(bare, result.text.split()))} "
             and set(noun.split()) & (sub | set(new))
         }
@@ -171,11 +146,9 @@ def test_replaced_objects_are_not_in_the_image(data: CaptionDataset) -> None:
         assert named - true, (source, result.text)
 
 
-def test_replaced_attributes_are_false(data: CaptionDataset) -> None:
+def test_replaced_attributes_are_false() -> None:
     values = {" ".join(w.split()): v for v, ws in COLOUR_WORDS.items() for w in ws}
-    for g, result in zip(graphs(data), corrupted(ReplaceAttribute), strict=True):
-        if not result.applied:
-            continue
+    for g, _, result in changed(ReplaceAttribute):
         caption = g.captions[0]
         first = next(e.position for e in result.edits if bare(e.before) not in ("a", "an"))
         mark = next(m for m in caption.of("attribute") if m.start <= first < m.end)
@@ -185,15 +158,14 @@ def test_replaced_attributes_are_false(data: CaptionDataset) -> None:
             for name, value in o.attributes
             if name == mark.value
         }
-        new = inserted(result).removeprefix("an ").removeprefix("a ")
+        words = " ".join(bare(e.after) for e in result.edits if e.after)
+        new = words.removeprefix("an ").removeprefix("a ")
         assert not {new, values.get(new, new)} & true, result
 
 
-def test_replaced_counts_are_wrong(data: CaptionDataset) -> None:
+def test_replaced_counts_are_wrong() -> None:
     number = {w: k for k, w in NUMBERS.items()}
-    for g, result in zip(graphs(data), corrupted(ReplaceCount), strict=True):
-        if not result.applied:
-            continue
+    for g, _, result in changed(ReplaceCount):
         caption = g.captions[0]
         edit = next(e for e in result.edits if bare(e.after) in number)
         new = number[bare(edit.after)]
@@ -215,12 +187,10 @@ def test_a_greater_count_of_who_may_stand_behind_is_not_made_up() -> None:
             Mark(0, 2, "phrase", 0),
         ],
     )
-    stands, empty = scene(text, marks, 2), scene(text, marks, 2)
-    stands = replace(stands, decor=("crowd fence",))
-    c = ReplaceCount()
+    empty = scene(text, marks, 2)
     made = [
-        {c.corrupt(Caption(1, text, g), c.generator(s, 1)).text for s in range(60)}
-        for g in (stands, empty)
+        every(ReplaceCount(), text, graph)
+        for graph in (replace(empty, decor=("crowd fence",)), empty)
     ]
     assert made == [{text}, {"Three men on the field.", "Four men on the field."}]
 
@@ -248,31 +218,16 @@ def swapped_relation(g: SceneGraph, result: Harmed) -> Mark:
     )
 
 
-def test_swaps_that_stay_true_are_no_corruption(data: CaptionDataset) -> None:
-    wordings = set()
-    for g, result in zip(graphs(data), corrupted(SwapArguments), strict=True):
-        if result.applied:
-            words = relation_words(g, result)
-            assert not BOTH_WAYS.search(words), result.text
-            wordings.add(words)
+def test_swaps_that_stay_true_are_harmless_and_no_others() -> None:
+    wordings = {relation_words(g, result) for g, _, result in changed(SwapArguments)}
     assert {"holding", "riding", "on", "in front of"} <= wordings
-
-
-def test_swaps_that_stay_true_are_harmless(data: CaptionDataset) -> None:
-    corruption = SwapSymmetric()
-    results = corruption.apply(data, seed=3)
-    assert corruption.expected == "same"
-    assert sum(r.applied for r in results) / len(results) > 0.07
-    wordings = set()
-    for g, source, result in zip(graphs(data), data.human, results, strict=True):
-        assert result.applied == (result.text != source) == bool(result.edits)
-        assert with_edits(source, result.edits) == result.text
-        assert (result.harm, result.effect, result.false) == (0, None, 0)
-        if result.applied:
-            words = relation_words(g, result)
-            assert BOTH_WAYS.search(words), result.text
-            wordings.add(BOTH_WAYS.sub("", words).strip())
-    assert wordings == {"", "located", "situated"}
+    assert not [words for words in wordings if BOTH_WAYS.search(words)]
+    wordings = {relation_words(g, result) for g, _, result in changed(SwapSymmetric)}
+    assert all(map(BOTH_WAYS.search, wordings))
+    verbs = {BOTH_WAYS.sub("", words).strip() for words in wordings}
+    assert verbs == {"", "located", "situated"}
+    facts = {(r.harm, r.effect, r.false) for r in corrupted(SwapSymmetric)}
+    assert facts == {(0, None, 0)}
 
 
 @pytest.mark.parametrize(
@@ -301,34 +256,31 @@ def test_the_words_say_which_swap_is_true(words: str, false: bool, harmless: boo
         Mark(4 + n, 5 + n, "noun", 1, "horses"),
     ]
     other = {f"A brown horse {words} a man on the beach."}
-    assert every(SwapArguments(), text, marks) == (other if false else {text})
-    assert every(SwapSymmetric(), text, marks) == (other if harmless else {text})
+    made = [every(swap, text, scene(text, marks)) for swap in (SwapArguments(), SwapSymmetric())]
+    assert made == [other if changes else {text} for changes in (false, harmless)]
 
 
-def test_added_objects_are_not_in_the_image(data: CaptionDataset) -> None:
-    kinds = nouns_to_categories()
-    for g, source, result in zip(graphs(data), data.human, corrupted(AddObject), strict=True):
+def test_added_objects_are_not_in_the_image() -> None:
+    for g, source, result in changed(AddObject):
         added = " ".join(map(bare, result.text.split()[len(source.split()) :]))
         match = re.fullmatch(
             r"(?:with|next to) an? (.+?)(?: nearby| to the side| close by)?", added
         )
         assert match, added
-        assert not kinds[match[1]] & {o.category for o in g.objects}, (added, g.objects)
+        kinds = {kind for noun, kind in KINDS if noun == match[1]}
+        assert not kinds & {o.category for o in g.objects}, (added, g.objects)
         assert result.text.startswith(source.rstrip("."))
         assert (result.effect, result.added) == ("hallucination", 1)
 
 
-def test_dropping_loses_the_salient_and_adds_nothing(data: CaptionDataset) -> None:
-    for g, source, result in zip(graphs(data), data.human, corrupted(DropSalient), strict=True):
-        if not result.applied:
-            continue
+def test_dropping_loses_the_salient_and_adds_nothing() -> None:
+    for g, source, result in changed(DropSalient):
         allowed = {bare(t) for t in source.split()} | {"a", "an", "is", "are"}
         assert {bare(t) for t in result.text.split()} <= allowed, (source, result.text)
         deleted = {e.position for e in result.edits if not e.after}
         gone = [m for m in g.captions[0].of("phrase") if set(range(m.start, m.end)) <= deleted]
         assert gone, (source, result.text)
-        assert result.lost > 0
-        assert result.effect == "omission"
+        assert (result.lost > 0, result.effect) == (True, "omission")
 
 
 # ---- by hand: one scene, its truth in full, and what each corruption must make of it
@@ -371,9 +323,9 @@ MARKS = [
 ]
 
 
-def every(corruption: TruthCorruption, text: str = TEXT, marks: list[Mark] = MARKS) -> set[str]:
+def every(corruption: TruthCorruption, text: str, graph: SceneGraph) -> set[str]:
     """What 60 seeds make of the caption."""
-    caption = Caption(1, text, scene(text, marks))
+    caption = Caption(1, text, graph)
     return {corruption.corrupt(caption, corruption.generator(s, 1)).text for s in range(60)}
 
 
@@ -397,28 +349,41 @@ def every(corruption: TruthCorruption, text: str = TEXT, marks: list[Mark] = MAR
     ids=lambda value: getattr(value, "name", ""),
 )
 def test_by_hand(corruption: TruthCorruption, expected: set[str]) -> None:
-    assert every(corruption) == expected
+    assert every(corruption, TEXT, scene(TEXT, MARKS)) == expected
+    lower = TEXT[0].lower() + TEXT[1:].rstrip(".")
+    expected = {text[0].lower() + text[1:].rstrip(".") for text in expected}
+    assert every(corruption, lower, scene(lower, MARKS)) == expected
 
 
-def test_relation_by_hand() -> None:
-    made = every(ReplaceRelation())
-    assert "A man is standing next to a brown horse on the beach." in made
-    assert all(re.fullmatch(r"A man is \w+ing .+ a brown horse on the beach\.", t) for t in made)
-
-
-def test_object_by_hand() -> None:
-    made = every(ReplaceObject())
-    assert "A woman is riding a brown horse on the beach." in made
-    assert "A man is riding a brown elephant on the beach." in made
-    others = made - {"A woman is riding a brown horse on the beach."}
-    assert all(re.fullmatch(r"A man is riding a brown \w+ on the beach\.", t) for t in others)
-    assert not any("horse" in t for t in others)
-
-
-def test_add_by_hand() -> None:
-    made = every(AddObject())
-    assert "A man is riding a brown horse on the beach next to an elephant." in made
-    assert not any(t.count("horse") > 1 for t in made)
+@pytest.mark.parametrize(
+    ("corruption", "some", "pattern"),
+    [
+        (
+            ReplaceRelation(),
+            {"A man is standing next to a brown horse on the beach."},
+            r"A man is \w+ing .+ a brown horse on the beach\.",
+        ),
+        (
+            ReplaceObject(),
+            {
+                "A woman is riding a brown horse on the beach.",
+                "A man is riding a brown elephant on the beach.",
+            },
+            r"A woman is riding a brown horse on the beach\."
+            r"|A man is riding a brown (?!horse)\w+ on the beach\.",
+        ),
+        (
+            AddObject(),
+            {"A man is riding a brown horse on the beach next to an elephant."},
+            r"A man is riding a brown horse on the beach (?!.*horse).+\.",
+        ),
+    ],
+    ids=lambda value: getattr(value, "name", ""),
+)
+def test_some_of_many_by_hand(corruption: TruthCorruption, some: set[str], pattern: str) -> None:
+    made = every(corruption, TEXT, scene(TEXT, MARKS))
+    assert some <= made
+    assert [text for text in made if not re.fullmatch(pattern, text)] == []
 
 
 @pytest.mark.parametrize(
@@ -448,28 +413,19 @@ def test_harm_by_hand(corruption: TruthCorruption, text: str, harm: float) -> No
     assert (made.statements, made.harm) == (7, pytest.approx(harm))
 
 
-def test_lower_case_and_no_full_stop_stay() -> None:
-    text = TEXT[0].lower() + TEXT[1:].rstrip(".")
-    assert every(SwapArguments(), text) == {"a brown horse is riding a man on the beach"}
-
-
-def test_times_changes_more_places(data: CaptionDataset) -> None:
+def test_times_changes_more_places() -> None:
     once, thrice = ReplaceObject(), ReplaceObject(times=3)
     assert (once.label, thrice.label) == ("Replace object", "Replace object ×3")
     assert once.parameters != thrice.parameters
-    a, b = once.apply(data, 0), thrice.apply(data, 0)
-    assert sum(r.false for r in b) > 1.3 * sum(r.false for r in a)
+    a, b = (sum(r.false for r in c.apply(scenes(), 0)) for c in (once, thrice))
+    assert b > 1.3 * a
 
 
 @pytest.mark.parametrize("corruption", ALL, ids=lambda c: c.name)
 def test_without_the_truth_nothing_is_changed(corruption: type[TruthCorruption]) -> None:
+    plain = CaptionDataset("coco", (1,), ("a dog",), (("a cat",),), (1,), ("a dog",))
+    assert str(corruption().missing(plain)) == "the dataset 'coco' has no scene graphs"
     c = corruption()
     for caption in (Caption(1, TEXT), Caption(1, "Another text.", scene(TEXT, MARKS))):
         result = c.corrupt(caption, c.generator(0, 1))
         assert (result.text, result.applied, result.edits) == (caption.text, False, ())
-
-
-@pytest.mark.parametrize("corruption", ALL, ids=lambda c: c.name)
-def test_datasets_without_truth_are_refused(corruption: type[TruthCorruption]) -> None:
-    plain = CaptionDataset("coco", (1,), ("a dog",), (("a cat",),), (1,), ("a dog",))
-    assert str(corruption().missing(plain)) == "the dataset 'coco' has no scene graphs"
