@@ -10,9 +10,9 @@ import hashlib
 import json
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, TypeVar, get_args
 
 import numpy as np
 
@@ -30,6 +30,9 @@ KINDS = (
     *("objects", "attributes", "numbers", "relations", "people", "scene", "logic", "words"),
     *("grammar", "order", "sentences", "spelling", "whole caption", "harmless"),
 )
+
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,3 +266,15 @@ class RepeatedCorruption(Corruption, languages=frozenset({"en"}), options=("time
     @property
     def label(self) -> str:
         return self.title if self.times == 1 else f"{self.title} ×{self.times}"
+
+    def apart(self, changes: Iterable[tuple[T, set[int]]]) -> list[T]:
+        """The first `times` changes that touch no place of another; given with their places."""
+        chosen: list[T] = []
+        touched: set[int] = set()
+        for change, places in changes:
+            if not places & touched:
+                touched |= places
+                chosen.append(change)
+            if len(chosen) == self.times:
+                break
+        return chosen

@@ -69,19 +69,16 @@ class LanguageCorruption(KnowsImages, RepeatedCorruption):
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
         offered = self.places(parse(caption.text), self.known(caption))
         places = [changes for changes in offered if changes]
-        chosen: list[Rewording] = []
-        touched: set[int] = set()
-        n = 0
-        for i in rng.permutation(len(places)).tolist():
-            change = places[i][int(rng.integers(len(places[i])))]
-            span = {p for r in change for p in range(r.start, max(r.end, r.start + 1))}
-            if not span & touched:
-                touched |= span
-                chosen += change
-                n += 1
-            if n == self.times:
-                break
-        return changed(caption.text, chosen, self.unchanged_reason, articles=self.settles_articles)
+        in_order = (places[i] for i in rng.permutation(len(places)).tolist())
+        drawn = (changes[int(rng.integers(len(changes)))] for changes in in_order)
+        chosen = self.apart(
+            (change, {p for r in change for p in range(r.start, max(r.end, r.start + 1))})
+            for change in drawn
+        )
+        rewordings = [rewording for change in chosen for rewording in change]
+        return changed(
+            caption.text, rewordings, self.unchanged_reason, articles=self.settles_articles
+        )
 
 
 def changed(

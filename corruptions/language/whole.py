@@ -180,20 +180,14 @@ class JoinCaptions(FromOtherImage, _Whole, title="Another image's caption added"
 class _FromCorpus(KnowsImages, _Whole):
     """Makes captions from all human captions of the dataset's file."""
 
-    _corpus: Corpus | None = None
+    corpus: Corpus  # of `fit`
 
     def fit(self, dataset: CaptionDataset) -> None:
         super().fit(dataset)
-        self._corpus = corpus_of(dataset)
+        self.corpus = corpus_of(dataset)
 
     def facts(self) -> Mapping[str, object]:
-        return {"corpus_captions": len(self._corpus.captions)} if self._corpus else {}
-
-    @property
-    def corpus(self) -> Corpus:
-        if self._corpus is None:
-            raise RuntimeError(f"{self.name}: fit comes before corrupt")
-        return self._corpus
+        return {"corpus_captions": len(self.corpus.captions)}
 
 
 class SimilarImage(_FromCorpus, title="Most similar image's caption"):

@@ -183,8 +183,8 @@ class FileCorruption(Corruption, name="file"):
         return {f"images_without_a_caption_in_{self.title}": self._missing}
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
-        text = self._captions.get(image_key(caption.image_id))
-        return difference(caption.text, caption.text if text is None else text, None)
+        text = self._captions.get(image_key(caption.image_id), caption.text)
+        return difference(caption.text, text, None)
 
 
 def read_corruptions(file: str | Path | None = None) -> list[Corruption]:

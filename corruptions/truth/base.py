@@ -8,11 +8,11 @@ makes false or loses.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal, TypeVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
-from metaeval.corruptions.base import Caption, Corrupted, RepeatedCorruption
+from metaeval.corruptions.base import Caption, Corrupted, RepeatedCorruption, T
 from metaeval.corruptions.language.rewriting import Rewording, reworded
 from metaeval.data.scenes.cast import THINGS
 from metaeval.data.scenes.graph import Mark, SceneGraph, SceneObject
@@ -120,7 +120,6 @@ def _thing(members: tuple[SceneObject, ...]) -> Referent:
     return Referent(members[0].category, kind, len(members), shared, area)
 
 
-T = TypeVar("T")
 Effect = Literal["contradiction", "hallucination", "omission"]
 
 
@@ -204,17 +203,13 @@ class TruthCorruption(RepeatedCorruption, needs=frozenset({"scene_graphs"})):
             return Harmed(caption.text, False, effect=self.effect)
         tokens = caption.text.split()
         places = self.places(facts, tokens)
-        chosen: list[Change] = []
-        touched: set[int] = set()
-        for i in rng.permutation(len(places)).tolist():
-            change = self.change(facts, tokens, places[i], rng)
-            patches = change.patches if change else ()
-            span = {p for patch in patches for p in range(patch.start, patch.end + 1)}
-            if change is not None and not span & touched:
-                touched |= span
-                chosen.append(change)
-            if len(chosen) == self.times:
-                break
+        in_order = (places[i] for i in rng.permutation(len(places)).tolist())
+        drawn = (self.change(facts, tokens, place, rng) for place in in_order)
+        chosen = self.apart(
+            (change, {p for r in change.patches for p in range(r.start, r.end + 1)})
+            for change in drawn
+            if change is not None
+        )
         return self._applied(caption.text, facts, chosen)
 
     def _applied(self, text: str, facts: CaptionFacts, changes: list[Change]) -> Harmed:

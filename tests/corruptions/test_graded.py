@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from metaeval.corruptions.base import Caption, Corrupted
+from metaeval.corruptions.base import Caption
 from metaeval.corruptions.graded.random import Random
 from metaeval.corruptions.graded.replace import Delete, Insert, Replace, bag_of_words
 from metaeval.corruptions.graded.shuffle import Reverse, Shuffle, deranged
@@ -19,24 +19,13 @@ from metaeval.corruptions.sentences import words_by_position
 from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.reports.graded.browser import OPEN, mark_edits
+from tests.corruptions.test_properties import with_edits
 
 
 def dataset(captions: Sequence[str], ids: Sequence[int | str] | None = None) -> CaptionDataset:
     names = tuple(range(len(captions)) if ids is None else ids)
     texts = tuple(captions)
     return CaptionDataset("test", names, texts, (("a",),) * len(names), names, texts)
-
-
-def replayed(source: str, result: Corrupted) -> str:
-    """The source with the edits applied, from the last to the first."""
-    tokens = source.split()
-    for position, before, after in reversed(result.edits):
-        if before:
-            assert tokens[position] == before
-            tokens[position : position + 1] = [after] if after else []
-        else:
-            tokens.insert(position, after)
-    return " ".join(tokens)
 
 
 ANIMALS = dataset(["dog cat cow", "cat cow hen", "dog cat hen cow", "Dog. (cat) hen! cow?"])
@@ -186,7 +175,7 @@ def test_real_captions_lose_get_and_keep_the_requested_words(val2017, corruption
         old, new = source.split(), result.text.split()
         n = len(words_of(old))
         asked = round((corruption.rate or 1) * n)
-        assert replayed(source, result) == " ".join(new)
+        assert with_edits(source, result.edits) == " ".join(new)
         assert result.applied is (new != old)
         if corruption.name == "delete":
             gone = min(asked, n - 1)
@@ -234,7 +223,7 @@ def test_any_text_and_the_report_can_mark_it(text, rate, seed):
         result = corruption.corrupt(Caption(1, text), np.random.default_rng(seed))
         assert result.applied is (result.text != text)
         if result.applied:
-            assert replayed(text, result) == result.text
+            assert with_edits(text, result.edits) == result.text
             edits = [edit._asdict() for edit in result.edits]
             shown = mark_edits(text, result.text, edits)
             kind = {"delete": "d", "insert": "i", "reverse": "m"}[corruption.name]

@@ -32,9 +32,10 @@ ALL = {
 
 
 def with_edits(text: str, edits: Sequence[Edit]) -> str:
-    """The text with the edits made: what an edit means, in five lines."""
+    """The text with the edits made: what an edit means, in six lines."""
     tokens: list[str] = []
     old = text.split()
+    assert all(edit.before in ("", *old[edit.position : edit.position + 1]) for edit in edits)
     for i in range(len(old) + 1):
         here = [edit for edit in edits if edit.position == i]
         tokens += [edit.after for edit in here if not edit.before]

@@ -173,15 +173,12 @@ def keep_layers(network: Any, layers: int) -> Any:
         check_layers(layers, network.config.num_hidden_layers)
         network.encoder.config.num_hidden_layers = layers
         return network
+    modules = dict(network.named_modules())
     for path in _LAYER_LISTS:
-        *parents, last = path.split(".")
-        holder = network
-        for name in parents:
-            holder = getattr(holder, name, None)
-        modules = getattr(holder, last, None)
-        if isinstance(modules, torch.nn.ModuleList):
-            check_layers(layers, len(modules))
-            setattr(holder, last, modules[:layers])
+        if isinstance(layer_list := modules.get(path), torch.nn.ModuleList):
+            check_layers(layers, len(layer_list))
+            parent, _, last = path.rpartition(".")
+            setattr(modules[parent], last, layer_list[:layers])
             return network
     raise ConfigError(
         f"metric.bertscore.model: the layers of {type(network).__name__} are not known"
