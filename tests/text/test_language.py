@@ -25,6 +25,7 @@ from metaeval.text.tokenizers.base import get
 from tests.forked import run_command, run_experiment
 
 SETS = Path(__file__).parents[1] / "data/languages"
+MECAB = find_spec("MeCab") is not None
 NAMES = {"german": "de", "chinese": "zh", "japanese": "ja"}
 
 
@@ -72,6 +73,10 @@ def test_english_and_what_cannot_be_told(val2017: CaptionDataset) -> None:
         ("cider", "japanese", {"tokenizer": "char"}, None),
         ("sacrebleu", "chinese", {"tokenizer": "zh"}, None),
         ("random_score", "chinese", {}, None),
+        pytest.param(
+            *("bleu", "japanese", {"tokenizer": "ja-mecab"}, "pip install 'sacrebleu[ja]'"),
+            marks=pytest.mark.skipif(MECAB, reason="MeCab is installed"),
+        ),
     ],
 )
 def test_metrics_of_other_languages_are_absent_with_the_reason(
@@ -82,11 +87,8 @@ def test_metrics_of_other_languages_are_absent_with_the_reason(
         assert isinstance(scorer, Scorer)
         scorer.close()
     else:
-        assert reason in scorer.reason
+        assert reason in f"{scorer.reason}; {scorer.remedy}"
         assert scorer.remedy
-
-
-MECAB = find_spec("MeCab") is not None
 
 
 @pytest.mark.parametrize(
@@ -121,12 +123,6 @@ def test_bleu_of_chinese_tokens_is_that_of_sacrebleu() -> None:
     )
     assert 10 < expected.score < 100
     assert found.corpus["BLEU-4"] == pytest.approx(expected.score / 100, abs=1e-9)
-
-
-@pytest.mark.skipif(MECAB, reason="MeCab is installed")
-def test_japanese_without_mecab_is_absent(tmp_path: Path) -> None:
-    scorer = bound("bleu", load_own(table("japanese", tmp_path)), tokenizer="ja-mecab")
-    assert scorer.remedy == "pip install 'sacrebleu[ja]'"
 
 
 @pytest.mark.parametrize("parser", ["perceptron", "lexicon"])

@@ -153,6 +153,16 @@ class RegionSource(ABC):
         return digest(head + features + boxes)
 
 
+ImageRegions = tuple[Floats, Floats, Sequence[str]]  # features, boxes and labels of one image
+
+
+def stack_regions(images: Sequence[ImageRegions | None], dim: int) -> Regions:
+    """The regions of images one by one, where `None` is an image without any."""
+    nothing: ImageRegions = np.zeros((0, dim), np.float32), np.zeros((0, 4), np.float32), ()
+    features, boxes, labels = zip(*(each or nothing for each in images), strict=True)
+    return pad_regions(features, boxes, labels, dim)
+
+
 def pad_regions(
     features: Sequence[Floats], boxes: Sequence[Floats], labels: Sequence[Sequence[str]], dim: int
 ) -> Regions:

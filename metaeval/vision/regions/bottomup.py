@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.compute.device import missing_packages
-from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.data.dataset import Absent, CaptionDataset, ImageId
 from metaeval.data.identity import image_key
 from metaeval.errors import ConfigError, InputError
 from metaeval.options import PositiveInt, checked
@@ -26,14 +26,21 @@ from metaeval.readers.arrays import ArrayArchive, Hdf5File, map_array
 from metaeval.readers.files import open_binary, read_json, read_text, user_path
 from metaeval.runs.records import BOTTOM_UP_FEATURES
 from metaeval.runs.store import Store
-from metaeval.vision.regions.base import MOST, Floats, Regions, RegionSource, pad_regions
+from metaeval.vision.regions.base import (
+    MOST,
+    Floats,
+    ImageRegions,
+    Regions,
+    RegionSource,
+    stack_regions,
+)
 
 Array = npt.NDArray[Any]
-One = tuple[str, Array, Array | None]
+Read = tuple[str, Array, Array | None]
 Wanted = Collection[str]
 
 
-def read_npy(path: Path, ids: Path | None, boxes: Path | None, wanted: Wanted) -> Iterator[One]:
+def read_npy(path: Path, ids: Path | None, boxes: Path | None, wanted: Wanted) -> Iterator[Read]:
     """One array [n, r, d], the ids of its rows in a file of their own, perhaps boxes [n, r, 4].
 
     Without `ids`, the file is searched for in the same folder: NAME_ids.txt for NAME_ims.npy or
@@ -52,7 +59,7 @@ def read_npy(path: Path, ids: Path | None, boxes: Path | None, wanted: Wanted) -
     yield from _wanted_images(path, keys, array, corners, wanted)
 
 
-def read_npz(path: Path, wanted: Wanted) -> Iterator[One]:
+def read_npz(path: Path, wanted: Wanted) -> Iterator[Read]:
     """One archive of `features` [n, r, d], `image_ids` [n] and perhaps `boxes` [n, r, 4]."""
     with ArrayArchive(path) as archive:
         features, ids = archive.array("features"), archive.array("image_ids")
@@ -64,7 +71,7 @@ def read_npz(path: Path, wanted: Wanted) -> Iterator[One]:
     yield from _wanted_images(path, keys, features, boxes, wanted)
 
 
-def read_folder(folder: Path, wanted: Wanted) -> Iterator[One]:
+def read_folder(folder: Path, wanted: Wanted) -> Iterator[Read]:
     """A file for each image: ID.npy [r, d], or ID.npz with `x`, `feat` or `features` and `bbox`.
 
     With `image_w` and `image_h` in an .npz, boxes in pixels become shares of the image.
@@ -102,7 +109,7 @@ def _side(archive: ArrayArchive, name: str) -> float:
 
 def _wanted_images(
     path: Path, keys: Sequence[str], features: Array, boxes: Array | None, wanted: Wanted
-) -> Iterator[One]:
+) -> Iterator[Read]:
     """The images that are wanted of arrays with a row per image."""
     if features.ndim != 3 or len(features) != len(keys):
         problem = f"should be [{len(keys)}, regions, width], not {list(features.shape)}"
@@ -140,7 +147,7 @@ _COUNT = re.compile("[0-9]{1,9}")
 TSV_FIELDS = ("image_id", "image_w", "image_h", "num_boxes", "boxes", "features")
 
 
-def read_tsv(path: Path, wanted: Wanted) -> Iterator[One]:
+def read_tsv(path: Path, wanted: Wanted) -> Iterator[Read]:
     """Bottom-up attention's own form: tab-separated, boxes and features as float32 in base64."""
     try:
         with open_binary(path) as file:
@@ -159,7 +166,7 @@ def read_tsv(path: Path, wanted: Wanted) -> Iterator[One]:
         raise InputError("is not tab-separated text", file=path) from None
 
 
-def _tsv_row(path: Path, number: int, key: str, line: str) -> One:
+def _tsv_row(path: Path, number: int, key: str, line: str) -> Read:
     where = f"line {number:,}"
     fields = line.rstrip("\r\n").split("\t")
     if len(fields) != len(TSV_FIELDS):
@@ -185,7 +192,7 @@ def _tsv_row(path: Path, number: int, key: str, line: str) -> One:
     return key, arrays["features"], arrays["boxes"] / np.array([w, h, w, h], dtype=np.float32)
 
 
-def read_h5(path: Path, wanted: Wanted) -> Iterator[One]:
+def read_h5(path: Path, wanted: Wanted) -> Iterator[Read]:
     """HDF5: a data set ID_features (or ID) and ID_boxes each, or the three names of `read_npz`."""
     with Hdf5File(path) as file:
         if {"features", "image_ids"} <= file.names:
@@ -208,7 +215,7 @@ def read_h5(path: Path, wanted: Wanted) -> Iterator[One]:
                 yield key, file.array(name), boxes
 
 
-Reader = Callable[..., Iterator[One]]
+Reader = Callable[..., Iterator[Read]]
 READERS: dict[str, Reader] = {
     ".npz": read_npz,
     ".tsv": read_tsv,
@@ -276,18 +283,18 @@ class BottomUpRegions(RegionSource):
         return trained_on.startswith(f"bottomup-{self.dim}-")
 
     def load(self, dataset: CaptionDataset, store: Store | None = None) -> Regions:
-        rows: dict[str, int] = {}
-        for i, image_id in enumerate(dataset.image_ids):
-            first = dataset.image_ids[rows.setdefault(image_key(image_id), i)]
+        images: dict[str, ImageId] = {}
+        for image_id in dataset.image_ids:
+            first = images.setdefault(image_key(image_id), image_id)
             if first != image_id:
                 raise InputError(
                     f"the image ids {first!r} and {image_id!r} of '{dataset.name}' are equal "
                     "without folder, suffix and leading zeros; rename one",
                     file=self.file,
                 )
-        n = len(rows)
-        regions: dict[str, tuple[Floats, Floats, bool]] = {}
-        for key, array, corners in self._read(rows):
+        n, guessed = len(images), 0
+        regions: dict[str, ImageRegions] = {}
+        for key, array, corners in self._read(images):
             features = self._checked(array, key)
             # files of SCAN's form repeat an image's features for each caption
             if key in regions and not np.array_equal(features, regions[key][0]):
@@ -298,25 +305,24 @@ class BottomUpRegions(RegionSource):
                 )
             if key not in regions:
                 boxes, guess = self._corners(corners, len(features), len(array), key)
-                regions[key] = features, boxes, guess
+                regions[key] = features, boxes, ("",) * len(features)
+                guessed += guess
         if not regions:
             raise InputError(f"holds none of the {n:,} images of '{dataset.name}'", file=self.file)
         if len(regions) < n:
             log.warning(
                 "%s: %s of %s images are missing", self.file, f"{n - len(regions):,}", f"{n:,}"
             )
-        if guessed := sum(guess for _, _, guess in regions.values()):
+        if guessed:
             log.warning(
                 "%s: boxes of %s images are in pixels, of images of unknown size: taken as shares "
                 "of the largest corner",
                 *(self.file, f"{guessed:,}"),
             )
-        nothing = np.zeros((0, self.dim), np.float32), np.zeros((0, 4), np.float32), False
-        images = [regions.get(image_key(image_id), nothing) for image_id in dataset.image_ids]
-        of_features, of_boxes, _ = zip(*images, strict=True)
-        return pad_regions(of_features, of_boxes, [[""] * len(f) for f in of_features], self.dim)
+        keys = map(image_key, dataset.image_ids)
+        return stack_regions([regions.get(key) for key in keys], self.dim)
 
-    def _read(self, wanted: dict[str, int]) -> Iterator[One]:
+    def _read(self, wanted: Wanted) -> Iterator[Read]:
         if self.file.is_dir():
             return read_folder(self.file, wanted)
         if self.file.suffix == ".npy":

@@ -23,15 +23,12 @@ from metaeval.readers.images import READING, open_image
 from metaeval.runs.files import file_sha256
 from metaeval.runs.records import DETECTED_OBJECTS
 from metaeval.runs.store import MemoryStore, SqliteStore, Store
-from metaeval.vision.regions.base import MOST, Floats, Regions, RegionSource, pad_regions
+from metaeval.vision.regions.base import MOST, ImageRegions, Regions, RegionSource, stack_regions
 from metaeval.vision.regions.gold import WHOLE
 
 FILE = "fasterrcnn_resnet50_fpn_coco-258fb6c6.pth"  # as torchvision keeps it
 RANDOM = "random"
 FEATURES = 1024  # the width of its box head
-
-
-_One = tuple[Floats, Floats, tuple[str, ...]]  # features, boxes and labels of one image
 
 
 class FasterRcnn:
@@ -72,7 +69,7 @@ class FasterRcnn:
             numbers = network([self._pixels(path)])[0]["labels"].tolist()
         return [categories()[number] for number in numbers]
 
-    def look(self, path: Path, most: int) -> _One:
+    def look(self, path: Path, most: int) -> ImageRegions:
         """The `most` best boxes of an image file, or one around all of it where nothing is found.
 
         The box head's features of just these boxes, float32 [k, 1024]; the boxes, float32 [k, 4],
@@ -215,28 +212,21 @@ class DetectorRegions(RegionSource):
         paths = annotated_images.paths_of(dataset)
         keys = annotated_images.digests(paths, store)
         known = store.get_many(namespace, [key for key in keys if key is not None])
-        regions: list[_One] = []
-        nothing = (np.zeros((0, self.dim), np.float32), np.zeros((0, 4), np.float32), ())
-        lost: list[int] = []
         bar = progress_bar(paths, desc="detecting regions", unit=" images")
-        for i, (path, key) in enumerate(zip(bar, keys, strict=True)):
+        for path, key in zip(bar, keys, strict=True):
             if path is not None and key is not None and key not in known:
                 one = self._detect(network, path)
                 if one is not None:
                     known[key] = _packed(one)
                     store.put_many(namespace, {key: known[key]})
-            if key is None or key not in known:
-                lost.append(i)
-                regions.append(nothing)
-            else:
-                regions.append(_unpacked(known[key], self.dim))
-        if lost:
+        packed = [None if key is None else known.get(key) for key in keys]
+        if lost := [i for i, raw in enumerate(packed) if raw is None]:
             n, of = dataset.count_images(lost), dataset.n_images
             log.warning("%s of %s images have no regions", f"{n:,}", f"{of:,}")
-        features, boxes, labels = zip(*regions, strict=True)
-        return pad_regions(features, boxes, labels, self.dim)
+        images = [None if raw is None else _unpacked(raw, self.dim) for raw in packed]
+        return stack_regions(images, self.dim)
 
-    def _detect(self, network: FasterRcnn, path: Path) -> _One | None:
+    def _detect(self, network: FasterRcnn, path: Path) -> ImageRegions | None:
         """What is in an image; `None`, with a warning, for a file that is not an image."""
         try:
             return network.look(path, self.most)
@@ -245,14 +235,14 @@ class DetectorRegions(RegionSource):
             return None
 
 
-def _packed(one: _One) -> bytes:
+def _packed(one: ImageRegions) -> bytes:
     """Regions of one image as bytes: how many, their labels, boxes, and features as float16."""
     labels = json.dumps(one[2]).encode()
     head = len(one[2]).to_bytes(4, "little") + len(labels).to_bytes(4, "little")
     return head + labels + one[1].astype("<f4").tobytes() + one[0].astype("<f2").tobytes()
 
 
-def _unpacked(raw: bytes, dim: int) -> _One:
+def _unpacked(raw: bytes, dim: int) -> ImageRegions:
     n, size = (int.from_bytes(raw[i : i + 4], "little") for i in (0, 4))
     labels = tuple(json.loads(raw[8 : 8 + size]))
     boxes = np.frombuffer(raw, "<f4", 4 * n, 8 + size).reshape(n, 4)

@@ -28,7 +28,7 @@ from metaeval.errors import ConfigError
 from metaeval.options import NonNegativeInt, OptionsOf, PositiveInt, Share, checked
 from metaeval.runs.records import GOLD_OBJECTS
 from metaeval.runs.store import Store
-from metaeval.vision.regions.base import MOST, Floats, Regions, RegionSource, pad_regions
+from metaeval.vision.regions.base import MOST, Floats, Regions, RegionSource, stack_regions
 
 # COCO's categories in ascending order of their ids
 _NAMES = """
@@ -209,14 +209,8 @@ class GoldRegions(RegionSource):
                 "no category",
                 f"{unknown:,}",
             )
-        nothing: tuple[Floats, Floats, tuple[str, ...]] = (
-            np.zeros((0, self.dim), np.float32),
-            np.zeros((0, 4), np.float32),
-            (),
-        )
-        regions = [nothing if each is None else regions_of(each, self.most) for each in annotated]
-        features, boxes, labels = zip(*regions, strict=True)
-        return pad_regions(features, boxes, labels, self.dim)
+        images = [None if each is None else regions_of(each, self.most) for each in annotated]
+        return stack_regions(images, self.dim)
 
 
 def regions_of(objects: Objects, most: int = MOST) -> tuple[Floats, Floats, tuple[str, ...]]:

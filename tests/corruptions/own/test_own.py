@@ -91,10 +91,12 @@ def _configured(**node: object) -> list[Corruption]:
 
 def test_mixtures_come_from_names_worst_first() -> None:
     target = "metaeval.experiments.graded.task.mixtures"
-    made = _configured(_target_=target, parts=["delete", "reverse"], rates=[0.25, 0.5])
-    assert [c.label for c in made] == ["Delete + Reversed 50%", "Delete + Reversed 25%"]
-    (one,) = _configured(_target_=target, parts=["reverse", "random"], rates=[0.25, 0.5])
-    assert one.label == "Reversed + Random"
+    for parts, labels in (
+        (["delete", "reverse"], ["Delete + Reversed 50%", "Delete + Reversed 25%"]),
+        (["reverse", "random"], ["Reversed + Random"]),
+    ):
+        made = _configured(_target_=target, parts=parts, rates=[0.25, 0.5])
+        assert [c.label for c in made] == labels
     for parts, problem in (
         (["delete"], "two corruptions or more"),
         ("delete", "give the corruptions of the mixture"),

@@ -48,18 +48,12 @@ def test_tokens_are_those_of_the_jar(text: str, expected: str) -> None:
     assert get("ptb")([text]) == [expected.split(" ") if expected else []]
 
 
-@given(TEXTS)
-def test_any_text_gives_tokens_that_are_not_empty(text: str) -> None:
-    (tokens,) = ptb.PtbTokenizer().tokenize([text])
-    assert all(tokens)
-    assert not ptb.DROPPED.intersection(tokens)
-    assert not any(" " in token or "\n" in token for token in tokens)
-
-
 @given(st.lists(TEXTS, max_size=5), TEXTS)
-def test_a_text_does_not_depend_on_the_others(others: list[str], text: str) -> None:
-    alone = ptb.PtbTokenizer().tokenize([text])
-    assert ptb.PtbTokenizer().tokenize([*others, text, *others])[len(others)] == alone[0]
+def test_any_text_gives_tokens_that_do_not_depend_on_others(others: list[str], text: str) -> None:
+    (tokens,) = ptb.PtbTokenizer().tokenize([text])
+    assert ptb.PtbTokenizer().tokenize([*others, text, *others])[len(others)] == tokens
+    assert not ptb.DROPPED.intersection(tokens)
+    assert all(token and " " not in token and "\n" not in token for token in tokens)
 
 
 @given(st.from_regex(re.compile(r"[A-Za-z]{0,8}(?:[,.]? [A-Za-z]{0,6}){0,6}[,.]?"), fullmatch=True))
@@ -227,16 +221,10 @@ def test_lines_out_of_step_are_an_error() -> None:
 
 
 def test_missing_java_or_jar_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    no_java = Absent("java", "no Java runtime")
-    monkeypatch.setattr(jar_module, "find_java", lambda: no_java)
-    assert JavaPtbTokenizer().missing().part == "java"
-    with pytest.raises(JavaError, match="no Java runtime"):
-        JavaPtbTokenizer().tokenize(["a dog"])
-
-    no_jar = Absent("java tokenizer", "no jar", "pip install it")
+    no_java, no_jar = Absent("java", "no Java runtime"), Absent("java tokenizer", "no jar")
     monkeypatch.setattr(jar_module, "find_tokenizer_jar", lambda: no_jar)
-    java = JavaRuntime(Path("java"), "17", "openjdk 17")
-    monkeypatch.setattr(jar_module, "find_java", lambda: java)
-    assert JavaPtbTokenizer().missing() is no_jar
-    with pytest.raises(JavaError, match="no jar"):
-        JavaPtbTokenizer().tokenize(["a dog"])
+    for java, absent in ((no_java, no_java), (JavaRuntime(Path("java"), "17", "openjdk"), no_jar)):
+        monkeypatch.setattr(jar_module, "find_java", lambda found=java: found)
+        assert JavaPtbTokenizer().missing() is absent
+        with pytest.raises(JavaError, match=absent.reason):
+            JavaPtbTokenizer().tokenize(["a dog"])

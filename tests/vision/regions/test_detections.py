@@ -1,6 +1,5 @@
 """Objects that a detector found, as a file of COCO's schema with scores; one on photographs."""
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +10,7 @@ from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import CaptionDataset
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
+from tests.shared import write_json
 
 NAMES = {
     "vifidel": ["VIFIDEL (detected objects)", "VIFIDEL-ref (detected objects)"],
@@ -44,13 +44,10 @@ def dataset(folder: Path, *, scores: bool) -> CaptionDataset:
     ]
     categories = [{"id": 1, "name": "person"}, {"id": 18, "name": "dog"}, {"id": 6, "name": "bus"}]
     folder.mkdir()
-    (folder / "captions.json").write_text(json.dumps({"images": images, "annotations": captions}))
-    (folder / "objects.json").write_text(
-        json.dumps({"images": images, "annotations": annotations, "categories": categories})
-    )
+    content = {"images": images, "annotations": annotations, "categories": categories}
     return load_coco(
-        captions=folder / "captions.json",
-        instances=folder / "objects.json",
+        captions=write_json(folder / "captions.json", {"images": images, "annotations": captions}),
+        instances=write_json(folder / "objects.json", content),
         image_source="other",
         n_references=1,
     )
@@ -60,15 +57,13 @@ def dataset(folder: Path, *, scores: bool) -> CaptionDataset:
 def test_columns_say_that_objects_were_detected(name: str, tmp_path: Path) -> None:
     """The same objects give the same scores, under another name and another signature."""
     metric = build(name, compose_config([f"metric=[{name}]", "device=cpu"]))
-    done = []
-    for scores in (False, True):
-        data = dataset(tmp_path / str(scores), scores=scores)
-        captions = [*data.human, "a cat"]
-        done.append(score_captions(metric, data, captions, np.array([0, 1, 0]), MemoryStore()))
-    gold, detected = done
+    datasets = (dataset(tmp_path / str(scores), scores=scores) for scores in (False, True))
+    gold, detected = (
+        score_captions(metric, d, [*d.human, "a cat"], np.array([0, 1, 0]), MemoryStore())
+        for d in datasets
+    )
     assert gold.status == detected.status == "ok", (gold.reason, detected.reason)
     assert [column.name for column in detected.columns] == NAMES[name]
     np.testing.assert_array_equal(gold.scores, detected.scores)
-    parts = {column.part_of for column in detected.columns} - {None}
-    assert parts <= set(NAMES[name])
+    assert {column.part_of for column in detected.columns} <= {None, *NAMES[name]}
     assert (gold.signatures == detected.signatures) == (name == "bleu")
