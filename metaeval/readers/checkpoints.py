@@ -13,14 +13,14 @@ import pickle
 import re
 import warnings
 import zipfile
-from collections.abc import Collection, Mapping
-from contextlib import nullcontext
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from metaeval.errors import InputError
-from metaeval.readers.files import native_errors, one_line, open_binary, user_path
+from metaeval.readers.files import native_errors, open_binary, user_path
 from metaeval.readers.zips import check_members, open_zip
 
 if TYPE_CHECKING:
@@ -52,13 +52,10 @@ def load_torch_checkpoint(path: Path | str, scripted: Collection[str] = ()) -> A
             if any("/code/" in name for name in archive.namelist()):
                 return _scripted(path, scripted)
             check_members(archive, path)
-    # torch before 2.5 accepts only its own list
-    allowing: Any = getattr(torch.serialization, "safe_globals", lambda _: nullcontext())
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), torch.serialization.safe_globals([argparse.Namespace]):
             warnings.simplefilter("ignore")  # of old formats
-            with allowing([argparse.Namespace]):
-                return torch.load(path, map_location="cpu", weights_only=True, encoding="latin1")
+            return torch.load(path, map_location="cpu", weights_only=True, encoding="latin1")
     except pickle.UnpicklingError as error:
         if (named := _GLOBAL.search(str(error))) is not None:
             problem = f"contains code ({named[1]}) and was not opened; only weights are read"
@@ -90,40 +87,25 @@ def load_safetensors(path: Path | str) -> dict[str, torch.Tensor]:
 
 def read_safetensors(path: Path | str) -> tuple[dict[str, torch.Tensor], dict[str, str]]:
     """The tensors of a safetensors file, on the CPU, and the file's metadata."""
-    path = user_path(path)
-    open_binary(path, _MOST).close()  # a regular file that can be read
-    safetensors = import_module("safetensors")
-    tensors: dict[str, torch.Tensor] = {}
-    try:
-        with safetensors.safe_open(path, "pt", device="cpu") as file:
-            for name in file.keys():  # noqa: SIM118  (not a dictionary)
-                tensors[name] = file.get_tensor(name)
-            return tensors, dict(file.metadata() or {})
-    except OSError as error:
-        raise InputError(f"cannot be read ({error.strerror or error})", file=path) from None
-    except (
-        safetensors.SafetensorError,
-        ValueError,
-        KeyError,
-        RuntimeError,
-        TypeError,
-        AttributeError,
-        OverflowError,
-    ) as error:
-        raise InputError(
-            f"is not a safetensors file, or is cut short ({one_line(error)})", file=path
-        ) from None
+    with _open_safetensors(user_path(path)) as file:
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        return tensors, dict(file.metadata() or {})
 
 
 def safetensors_shapes(path: Path) -> list[tuple[int, ...]]:
     """The shapes of a safetensors file's tensors, without reading their numbers."""
-    open_binary(path, _MOST).close()  # a regular file that can be read
-    safetensors = import_module("safetensors")
-    with (
-        native_errors(path, "safetensors file"),
-        safetensors.safe_open(path, "pt", device="cpu") as file,
-    ):
+    with _open_safetensors(path) as file:
         return [tuple(file.get_slice(name).get_shape()) for name in file.keys()]  # noqa: SIM118
+
+
+@contextmanager
+def _open_safetensors(path: Path) -> Iterator[Any]:
+    open_binary(path, _MOST).close()  # a regular file that can be read
+    with (
+        native_errors(path, "safetensors file", "is not a {}, or is cut short"),
+        import_module("safetensors").safe_open(path, "pt", device="cpu") as file,
+    ):
+        yield file
 
 
 def load_weights(model: torch.nn.Module, state: Any, path: Path | str) -> None:

@@ -155,9 +155,12 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 @contextmanager
-def native_errors(path: Path, what: str) -> Iterator[None]:
+def native_errors(
+    path: Path, what: str, problem: str = "is not a readable {}", field: str | None = None
+) -> Iterator[None]:
     """Turn whatever a library raises while it reads `path` into an InputError that names it.
 
+    `problem` is the beginning of the message, with `what` in it.
     Libraries in Rust raise `PanicException`, which is not an `Exception`, for malformed files: it
     would end the whole run. Interrupts and exits pass through.
     """
@@ -166,6 +169,5 @@ def native_errors(path: Path, what: str) -> Iterator[None]:
     except (MetaevalError, KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
     except BaseException as error:
-        raise InputError(
-            f"is not a readable {what} ({one_line(error) or type(error).__name__})", file=path
-        ) from None
+        words = one_line(error) or type(error).__name__
+        raise InputError(f"{problem.format(what)} ({words})", file=path, field=field) from None
