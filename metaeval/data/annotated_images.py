@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from metaeval.cores import core_count
 from metaeval.data.coco.files import search_bases
-from metaeval.data.coco.objects import CocoObjects, coco_objects
+from metaeval.data.coco.objects import coco_objects
 from metaeval.data.dataset import Absent, CaptionDataset, ImageId, ImageSource, Objects, Part
 from metaeval.data.download import given_path
 from metaeval.data.identity import COCO, coco_number, composed, sources_of
@@ -39,8 +39,35 @@ if TYPE_CHECKING:
 _PREFIX = re.compile(r"^COCO_\w+?_(?=\d{12}\.\w+$)")
 
 
-class ImageFiles:
-    """The path of an id's image, if it exists. A folder may contain only some of the images.
+class ImagePaths:
+    """Image files by id: `files` is image id → path, `where` says in words where they are."""
+
+    on_demand = False  # getting a path creates nothing
+
+    def __init__(self, files: Mapping[ImageId, str | Path], where: str) -> None:
+        self._files, self._where = files, where
+
+    def path(self, image_id: ImageId) -> Path | None:
+        """The image's file, or `None` if it is not there."""
+        return Path(self._files[image_id]) if image_id in self._files else None
+
+    def __contains__(self, image_id: object) -> bool:
+        return image_id in self._files
+
+    def __len__(self) -> int:
+        """How many of the images are there."""
+        return len(self._files)
+
+    def count(self, image_ids: Iterable[ImageId]) -> int:
+        """How many of these images are there."""
+        return sum(image_id in self._files for image_id in image_ids)
+
+    def __str__(self) -> str:
+        return self._where
+
+
+class ImageFiles(ImagePaths):
+    """The image files of a folder, which may contain only some of the images.
 
     The folder is listed once, when the object is made.
 
@@ -56,55 +83,33 @@ class ImageFiles:
         photos, and must not embed other files of the user.
     """
 
-    on_demand = False  # getting a path creates nothing
-
     def __init__(self, folder: Path, names: Mapping[ImageId, str]) -> None:
-        self.folder = folder
         try:
             with os.scandir(folder) as entries:
                 present = {composed(entry.name): entry.name for entry in entries if entry.is_file()}
         except (FileNotFoundError, NotADirectoryError):
             present = {}
         home = os.path.realpath(folder)
-        self._files: dict[ImageId, str] = {}
-        self.total = len(names)
+        files: dict[ImageId, str | Path] = {}
         for image_id, name in names.items():
             relative = PurePosixPath(name.replace("\\", "/"))
             if relative.is_absolute() or ".." in relative.parts or not relative.name:
                 continue
             if len(relative.parts) > 1 and self._inside(home, relative):
-                self._files[image_id] = str(relative)
+                files[image_id] = folder / relative
                 continue
             for candidate in (relative.name, _PREFIX.sub("", relative.name)):
                 there = present.get(composed(candidate))
                 if there is not None and self._inside(home, there):
-                    self._files[image_id] = there
+                    files[image_id] = os.path.join(folder, there)
                     break
+        super().__init__(files, f"{len(files):,} of {len(names):,} files in {folder}")
 
     @staticmethod
     def _inside(home: str, name: str | PurePosixPath) -> bool:
         """Whether a name is a file of the folder, and not a link to one elsewhere."""
         file = os.path.realpath(os.path.join(home, name))
         return file.startswith(os.path.join(home, "")) and os.path.isfile(file)
-
-    def path(self, image_id: ImageId) -> Path | None:
-        """The image's file, or `None` if it is not there."""
-        name = self._files.get(image_id)
-        return None if name is None else self.folder / name
-
-    def __contains__(self, image_id: object) -> bool:
-        return image_id in self._files
-
-    def __len__(self) -> int:
-        """How many of the images are there."""
-        return len(self._files)
-
-    def count(self, image_ids: Iterable[ImageId]) -> int:
-        """How many of these images are there."""
-        return sum(image_id in self._files for image_id in image_ids)
-
-    def __str__(self) -> str:
-        return f"{len(self):,} of {self.total:,} files in {self.folder}"
 
 
 log = logging.getLogger(__name__)
@@ -212,30 +217,10 @@ class ImagePlaces(TypedDict, total=False):
     data: str | Path | None
 
 
-class ObjectsBySource(Mapping[ImageId, Objects]):
-    """Document → the objects of its image, for the documents whose image is annotated.
+class ObjectsByImage(dict[ImageId, Objects]):
+    """Image id → its objects; `detected` where a detector found some of them."""
 
-    Several instances files may serve: the one with the most of the images is used first.
-    """
-
-    def __init__(self, numbers: Mapping[ImageId, int], files: Sequence[CocoObjects]) -> None:
-        wanted = set(numbers.values())
-        order = sorted(files, key=lambda f: -sum(n in f for n in wanted))
-        self.detected = any(file.detected for file in files)
-        self._objects = {
-            key: next(f for f in order if number in f)[number]
-            for key, number in numbers.items()
-            if any(number in f for f in order)
-        }
-
-    def __getitem__(self, key: ImageId) -> Objects:
-        return self._objects[key]
-
-    def __iter__(self) -> Iterator[ImageId]:
-        return iter(self._objects)
-
-    def __len__(self) -> int:
-        return len(self._objects)
+    detected = False
 
 
 def annotated_images(
@@ -326,7 +311,7 @@ def _objects(
     given: Path | None,
     data: str | Path | None,
     checksums: dict[str, str] | None,
-) -> ObjectsBySource | Absent:
+) -> ObjectsByImage | Absent:
     if not numbers:
         known = {source for source in sources.values() if source is not None}
         unknown = sum(source is None for source in sources.values())
@@ -341,12 +326,16 @@ def _objects(
         looked = ", ".join(f"instances_{split}.json" for split in SPLITS)
         reason = f"no annotated objects were found; looked for {looked} in METAEVAL_DATA"
         return Absent("objects", reason, _REMEDY_OBJECTS)
-    objects = ObjectsBySource(numbers, files)
+    wanted = set(numbers.values())
+    # the file with the most of the images is used first
+    order = sorted(files, key=lambda file: -sum(n in file for n in wanted))
+    found = [(key, [f[n] for f in order if n in f]) for key, n in numbers.items()]
+    objects = ObjectsByImage({key: of_files[0] for key, of_files in found if of_files})
+    objects.detected = any(file.detected for file in files)
     if not objects:
         looked = ", ".join(str(file.path) for file in files)
         return Absent("objects", f"{looked}: contains none of the images", _REMEDY_OBJECTS)
     if checksums is not None:
-        wanted = set(numbers.values())
         checksums |= {f.path.name: f.sha256 for f in files if any(n in f for n in wanted)}
     return objects
 
@@ -355,9 +344,17 @@ def _images(
     names: Mapping[ImageId, str], given: Path | None, data: str | Path | None
 ) -> ImageFiles | Absent:
     folders = [given] if given else [b / f for b in search_bases(data=data) for f in FOLDERS]
-    for folder in dict.fromkeys(folders):
-        files = ImageFiles(folder, names)
-        if len(files):
+    return images_in(dict.fromkeys(folders), names, _REMEDY_IMAGES)
+
+
+def images_in(
+    folders: Iterable[Path], names: Mapping[ImageId, str], remedy: str
+) -> ImageFiles | Absent:
+    """The image files of the first folder that has some."""
+    looked = []
+    for folder in folders:
+        if len(files := ImageFiles(folder, names)):
             return files
-    where = ", ".join(map(str, dict.fromkeys(folders))) or "METAEVAL_DATA (which is not set)"
-    return Absent("images", f"none of the dataset's images was found in {where}", _REMEDY_IMAGES)
+        looked.append(str(folder))
+    where = ", ".join(looked) or "METAEVAL_DATA (which is not set)"
+    return Absent("images", f"no image file of the dataset was found; looked in {where}", remedy)

@@ -3,12 +3,12 @@
 The default dataset: COCO val2017 where it is found, otherwise the embedded scenes.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TypedDict, Unpack
 
-from metaeval.data.annotated_images import ImageFiles
+from metaeval.data.annotated_images import images_in
 from metaeval.data.coco.captions import CaptionFile, read_captions
 from metaeval.data.coco.files import (
     ARCHIVE_SPLITS,
@@ -161,8 +161,10 @@ def load_coco(
     instances_near, images_near = companions(path, split, search_bases(**places))
     objects_files = [objects_file] if objects_file else instances_near
     folders = [folder] if folder else images_near
+    official_images = f" (the official files: {IMAGES_URL.format(split=split)})"
+    remedy = "set dataset.images=FOLDER" + official_images * (split in ARCHIVE_SPLITS)
     parts: dict[str, Part] = {
-        "images": lambda: _images(file.file_names, folders, split),
+        "images": lambda: images_in(folders, file.file_names, remedy),
         "objects": lambda: _objects(ids, objects_files, sources),
     }
     names = {i: name for i, name in file.file_names.items() if i in file.named}
@@ -211,18 +213,6 @@ def _protocol(
     human = tuple(captions[0] for captions in file.captions.values())
     references = tuple(captions[1 : 1 + k] for captions in file.captions.values())
     return human, references, sum(len(c) - 1 - k for c in file.captions.values())
-
-
-def _images(names: Mapping[ImageId, str], folders: list[Path], split: str) -> ImageFiles | Absent:
-    for folder in folders:
-        files = ImageFiles(folder, names)
-        if len(files):
-            return files
-    looked = ", ".join(map(str, folders))
-    remedy = "set dataset.images=FOLDER"
-    if split in ARCHIVE_SPLITS:
-        remedy += f" (the official files: {IMAGES_URL.format(split=split)})"
-    return Absent("images", f"no image file of the dataset was found; looked at {looked}", remedy)
 
 
 def _objects(

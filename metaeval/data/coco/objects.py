@@ -1,6 +1,6 @@
 """Reading a file of COCO's instances schema: the annotated objects of every image."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from metaeval.readers.tables import is_number
 from metaeval.runs.files import file_state
 
 
-class CocoObjects(Mapping[ImageId, Objects]):
+class CocoObjects(dict[ImageId, Objects]):
     """Image id → the image's objects, in the order of the annotation ids.
 
     An image of the file without an annotation has no objects (an empty `Objects`). Boxes are COCO's
@@ -54,27 +54,15 @@ class CocoObjects(Mapping[ImageId, Objects]):
             else:
                 labels[image_id].append(label)
                 boxes[image_id].append(box)
-        self._objects = {
-            i: Objects(tuple(labels[i]), np.array(boxes[i], dtype=np.float64).reshape(-1, 4))
+        super().__init__(
+            (i, Objects(tuple(labels[i]), np.array(boxes[i], dtype=np.float64).reshape(-1, 4)))
             for i in sizes
-        }
+        )
         self.notes = tuple(
             f"{n:,} {what} left out of the objects."
             for n, what in ((crowds, "crowd regions were"), (flat, "boxes without an area were"))
             if n
         )
-
-    def __getitem__(self, image_id: ImageId) -> Objects:
-        return self._objects[image_id]
-
-    def __iter__(self) -> Iterator[ImageId]:
-        return iter(self._objects)
-
-    def __len__(self) -> int:
-        return len(self._objects)
-
-    def __str__(self) -> str:
-        return f"{sum(len(o.labels) for o in self._objects.values()):,} objects in {self.path}"
 
 
 def coco_objects(path: Path) -> CocoObjects:

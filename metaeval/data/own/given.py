@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from metaeval.data.annotated_images import ImagePaths
 from metaeval.data.coco.captions import read_captions
 from metaeval.data.dataset import (
     Absent,
@@ -38,32 +39,6 @@ class GivenCaptions(NamedTuple):
     captions: list[str]
     image_index: npt.NDArray[np.intp]
     notes: tuple[str, ...]
-
-
-class GivenImages:
-    """Image files by id, in any folder."""
-
-    on_demand = False
-
-    def __init__(self, paths: Mapping[ImageId, Path]) -> None:
-        self._paths = dict(paths)
-
-    def path(self, image_id: ImageId) -> Path | None:
-        """The image's file, or `None` if there is none."""
-        return self._paths.get(image_id)
-
-    def __contains__(self, image_id: object) -> bool:
-        return image_id in self._paths
-
-    def __len__(self) -> int:
-        return len(self._paths)
-
-    def count(self, image_ids: Iterable[ImageId]) -> int:
-        """How many of these images are there."""
-        return sum(image_id in self._paths for image_id in image_ids)
-
-    def __str__(self) -> str:
-        return f"{len(self):,} files"
 
 
 def given_captions(
@@ -274,7 +249,7 @@ def _parts(
     if paths:
         if lost := [path for path in paths.values() if not path.is_file()]:
             raise InputError("image file not found", file=lost[0])
-        files = GivenImages(paths)
+        files = ImagePaths(paths, f"{len(paths):,} files")
         parts["images"] = lambda: files
     if objects:
         annotated = {i: _objects(objects[i], i) for i in known}

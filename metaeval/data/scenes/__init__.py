@@ -7,7 +7,7 @@ from metaeval.data.scenes.graph import (
     SceneGraph,
     SceneObject,
 )
-from metaeval.data.scenes.load import SPLITS, SceneImages, SceneObjects, load_scenes, read_scenes
+from metaeval.data.scenes.load import SPLITS, SceneImages, load_scenes, read_scenes
 
 __all__ = [
     "SPLITS",
@@ -17,7 +17,6 @@ __all__ = [
     "SceneGraph",
     "SceneImages",
     "SceneObject",
-    "SceneObjects",
     "load_scenes",
     "read_scenes",
 ]

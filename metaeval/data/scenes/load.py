@@ -8,7 +8,7 @@ import io
 import json
 import lzma
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache as once
 from itertools import islice
@@ -20,6 +20,7 @@ import numpy as np
 import PIL
 from annotated_types import Interval
 
+from metaeval.data.annotated_images import ImagePaths
 from metaeval.data.dataset import Absent, CaptionDataset, ImageId, Objects, Part
 from metaeval.data.scenes.graph import SceneGraph
 from metaeval.data.scenes.render import is_whole_png, save_image
@@ -100,74 +101,38 @@ def to_pixels(value: int, side: int, frame: int) -> int | float:
     return whole if not rest else value * side / frame
 
 
-class SceneImages:
+class SceneImages(ImagePaths):
     """Image files that are drawn when their path is first needed.
 
-    Serves wherever `metaeval.data.annotated_images.ImageFiles` does. Files are written whole or
-    not at all, so several processes may share the folder.
+    Files are written whole or not at all, so several processes may share the folder.
     """
 
     on_demand = True  # getting a path draws the image
 
     def __init__(self, graphs: Mapping[ImageId, SceneGraph], folder: Path, side: int) -> None:
-        self.folder, self.total = folder, len(graphs)
+        files = {i: folder / file_name(graph.image_id) for i, graph in graphs.items()}
+        super().__init__(files, f"{len(graphs):,} images, drawn on demand into {folder}")
         self._graphs, self._side = graphs, side
         self._whole: set[ImageId] = set()  # whose files have been looked at
 
     def path(self, image_id: ImageId) -> Path | None:
         """The image's file, drawn now if it is not there yet; `None` for an unknown id."""
-        if image_id not in self._graphs:
-            return None
-        graph = self._graphs[image_id]
-        file = self.folder / file_name(graph.image_id)
-        if image_id not in self._whole:  # a damaged file is drawn anew
+        file = super().path(image_id)
+        if file is not None and image_id not in self._whole:  # a damaged file is drawn anew
             if not is_whole_png(file):
-                save_image(graph, file, self._side)
+                save_image(self._graphs[image_id], file, self._side)
             self._whole.add(image_id)
         return file
 
-    def __contains__(self, image_id: object) -> bool:
-        return image_id in self._graphs
 
-    def __len__(self) -> int:
-        return self.total
-
-    def count(self, image_ids: Iterable[ImageId]) -> int:
-        """How many of these images there are."""
-        return sum(i in self._graphs for i in image_ids)
-
-    def __str__(self) -> str:
-        return f"{self.total:,} images, drawn on demand into {self.folder}"
-
-
-class SceneObjects(Mapping[ImageId, Objects]):
-    """Image id → the scene's objects, boxes normalised as the COCO loader does."""
-
-    def __init__(self, graphs: Mapping[ImageId, SceneGraph], side: int) -> None:
-        self._graphs, self._side = graphs, side
-        self._made: dict[ImageId, Objects] = {}
-
-    def __getitem__(self, image_id: ImageId) -> Objects:
-        if image_id not in self._made:
-            self._made[image_id] = self._make(self._graphs[image_id])
-        return self._made[image_id]
-
-    def _make(self, graph: SceneGraph) -> Objects:
-        boxes = []
-        for item in graph.objects:
-            x, y, w, h = (to_pixels(v, self._side, graph.width) for v in item.box)
-            boxes.append((x, y, x + w, y + h))
-        labels = tuple(item.category for item in graph.objects)
-        return Objects(labels, np.array(boxes, dtype=np.float64).reshape(-1, 4) / self._side)
-
-    def __iter__(self) -> Iterator[ImageId]:
-        return iter(self._graphs)
-
-    def __len__(self) -> int:
-        return len(self._graphs)
-
-    def __str__(self) -> str:
-        return f"{sum(len(g.objects) for g in self._graphs.values()):,} objects of scene graphs"
+def scene_objects(graph: SceneGraph, side: int) -> Objects:
+    """The scene's objects, their boxes normalised as the COCO loader does."""
+    boxes = []
+    for item in graph.objects:
+        x, y, w, h = (to_pixels(v, side, graph.width) for v in item.box)
+        boxes.append((x, y, x + w, y + h))
+    labels = tuple(item.category for item in graph.objects)
+    return Objects(labels, np.array(boxes, dtype=np.float64).reshape(-1, 4) / side)
 
 
 @checked
@@ -206,7 +171,7 @@ def load_scenes(
     cache
         The folder for the images; without one they go into a temporary folder.
 
-    Parts: "images" (SceneImages), "objects" (SceneObjects), "scene_graphs" (image id → SceneGraph).
+    Parts: "images" (SceneImages), by image id "objects" (Objects) and "scene_graphs" (SceneGraph).
     Raises ConfigError for values that make no sense.
     """
     graphs: dict[ImageId, SceneGraph] = {
@@ -221,7 +186,7 @@ def load_scenes(
         "images": (lambda: SceneImages(graphs, _folder(cache, split, size), size))
         if images
         else absent,
-        "objects": lambda: SceneObjects(graphs, size),
+        "objects": lambda: {i: scene_objects(graph, size) for i, graph in graphs.items()},
         "scene_graphs": lambda: graphs,
     }
     usual = SPLITS[split]
