@@ -56,19 +56,12 @@ become the same image 7; write each image's id in one form, and different images
         self._file, self._field = file, field
         self._written: dict[str, tuple[str, str]] = {}
 
-    def add(self, image: ImageId, written: str, where: str) -> ImageId:
-        """Register an id that several records may have; InputError for a second written form."""
+    def add(self, image: ImageId, written: str, where: str, once: bool = False) -> ImageId:
+        """Register an id; InputError for a second written form and, with `once`, for a second
+        record of it."""
         for key in _forms(image, written):
             known, place = self._written.setdefault(key, (written, where))
-            if known != written:
-                self._refuse(image, written, known, place, where)
-        return image
-
-    def add_once(self, image: ImageId, written: str, where: str) -> ImageId:
-        """Register the id of a record that describes a whole image; InputError if it is known."""
-        for key in _forms(image, written):
-            known, place = self._written.setdefault(key, (written, where))
-            if known != written or place != where:
+            if known != written or (once and place != where):
                 self._refuse(image, written, known, place, where)
         return image
 

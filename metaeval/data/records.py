@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from metaeval.data.dataset import ImageId
 from metaeval.data.identity import composed
-from metaeval.errors import InputError
+from metaeval.errors import ConfigError, InputError
 
 Record = dict[str, Any]
 
@@ -39,6 +39,14 @@ def require_fields(record: Record, fields: Iterable[str], path: Path, where: str
     for field in fields:
         if field not in record:
             raise InputError("is missing", file=path, record=where, field=field)
+
+
+def require_known(option: str, chosen: Iterable[str] | None, known: Iterable[str]) -> None:
+    """Raise ConfigError for names in an option of the dataset that are not among the known ones."""
+    names = list(known)
+    if unknown := [name for name in chosen or () if name not in names]:
+        quoted = ", ".join(f"'{name}'" for name in unknown)
+        raise ConfigError(f"dataset.{option}: {quoted} not among {', '.join(names)}")
 
 
 def unique_ids(values: Sequence[Record], key: str, path: Path) -> list[ImageId]:

@@ -16,6 +16,7 @@ line-based tools pair captions with the wrong images.
 import logging
 import re
 import unicodedata
+from collections import Counter
 from pathlib import Path
 
 from metaeval.data.fields import is_missing
@@ -69,10 +70,7 @@ class Tidy:
     """Tidies captions and counts those that it had to change."""
 
     def __init__(self) -> None:
-        self.spaces = 0
-        self.controls = 0
-        self.composed = 0
-        self.split_cells, self.unsplit_cells = 0, 0
+        self._counts: Counter[str] = Counter()
 
     def __call__(self, caption: str) -> str:
         """The tidied caption, possibly empty. Raises ValueError for an unpaired surrogate."""
@@ -80,13 +78,13 @@ class Tidy:
             if half := _SURROGATE.search(caption):
                 raise ValueError(f"contains an unpaired surrogate (U+{ord(half[0]):04X})")
             cleaned = _CONTROL.sub(" ", caption)
-            self.controls += cleaned != caption
+            self._counts["controls"] += cleaned != caption
         else:
             cleaned = caption
         tidied = " ".join(cleaned.split())
-        self.spaces += tidied != cleaned
+        self._counts["spaces"] += tidied != cleaned
         normal = composed(tidied)
-        self.composed += normal != tidied
+        self._counts["composed"] += normal != tidied
         return normal
 
     def read(self, value: object, *, file: Path | None, record: str, field: str) -> str:
@@ -114,8 +112,8 @@ class Tidy:
             return ()
         if isinstance(listed, str):
             texts = [text for text in listed.split(SEPARATOR) if text.strip()]
-            self.split_cells += len(texts) > 1
-            self.unsplit_cells += len(texts) == 1 and _SEVERAL.search(listed) is not None
+            self._counts["split"] += len(texts) > 1
+            self._counts["whole"] += len(texts) == 1 and _SEVERAL.search(listed) is not None
             listed = texts
         if not isinstance(listed, list | tuple) or not all(isinstance(r, str) for r in listed):
             raise InputError("is not a list of strings", file=file, record=record, field=field)
@@ -123,28 +121,15 @@ class Tidy:
 
     def notes(self) -> list[str]:
         """What was changed, in sentences for `CaptionDataset.notes`; guesses are also logged."""
-        guesses = fill_sentences(
-            GUESSES,
-            separator=SEPARATOR,
-            split=_count_cells(self.split_cells) if self.split_cells else None,
-            whole=_count_cells(self.unsplit_cells) if self.unsplit_cells else None,
-        )
-        notes = list(guesses)
+        cells = {k: count_captions(n, "cell") for k in ("split", "whole") if (n := self._counts[k])}
+        notes = list(fill_sentences(GUESSES, separator=SEPARATOR, **cells))
         for note in notes:
             log.warning("%s", note)
-        changes = fill_sentences(
-            CHANGES,
-            controls=count_captions(self.controls) if self.controls else None,
-            spaces=count_captions(self.spaces) if self.spaces else None,
-            composed=count_captions(self.composed) if self.composed else None,
-        )
-        return [*notes, *changes]
+        names = ("controls", "spaces", "composed")
+        changes = {k: count_captions(n) for k in names if (n := self._counts[k])}
+        return [*notes, *fill_sentences(CHANGES, **changes)]
 
 
-def count_captions(n: int) -> str:
+def count_captions(n: int, what: str = "caption") -> str:
     """ "1 caption", "3,803 captions"."""
-    return f"{n:,} caption{'' if n == 1 else 's'}"
-
-
-def _count_cells(n: int) -> str:
-    return f"{n:,} cell{'' if n == 1 else 's'}"
+    return f"{n:,} {what}{'' if n == 1 else 's'}"

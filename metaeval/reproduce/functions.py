@@ -52,10 +52,7 @@ def by_number_of_objects(
     The objects of each image are put in a random order, once; with k objects VIFIDEL sees the first
     k. Only images with `most` objects or more take part: all numbers are of the same images.
     """
-    part = dataset.part("objects")
-    if isinstance(part, Absent):
-        raise InputError(str(part))
-    objects: Mapping[ImageId, Objects] = part
+    objects = _annotated(dataset)
     n_objects = [len(objects[i].labels) if i in objects else 0 for i in dataset.image_ids]
     rich = [k for k, n in enumerate(n_objects) if n >= most]
     if not rich:
@@ -63,22 +60,51 @@ def by_number_of_objects(
     chosen = dataset.subset(rich)
     rng = np.random.default_rng(seed)
     order = {i: rng.permutation(len(objects[i].labels)) for i in chosen.image_ids}
+    fewer = {
+        str(n): {i: _taken(objects[i], order[i][:n].tolist()) for i in chosen.image_ids}
+        for n in range(1, most + 1)
+    }
+    index = np.arange(len(chosen), dtype=np.intp)
+    return _vifidel(
+        chosen, fewer, chosen.human, index, lambda scores: float(np.nanmean(scores)), store
+    )
+
+
+_Value = Callable[[npt.NDArray[np.float64]], float | None]
+
+
+def _annotated(dataset: CaptionDataset) -> Mapping[ImageId, Objects]:
+    """The annotated objects of the images; InputError where there are none."""
+    part = dataset.part("objects")
+    if isinstance(part, Absent):
+        raise InputError(str(part))
+    return part
+
+
+def _taken(objects: Objects, rows: Sequence[int]) -> Objects:
+    return Objects(tuple(objects.labels[k] for k in rows), objects.boxes[rows])
+
+
+def _vifidel(
+    dataset: CaptionDataset,
+    objects: Mapping[str, Mapping[ImageId, Objects]],
+    captions: Sequence[str],
+    index: npt.NDArray[np.intp],
+    value: _Value,
+    store: Store | None,
+) -> Values:
+    """Column → name → a value of VIFIDEL's scores of captions with the objects of that name."""
     metric = build("vifidel", compose_config(["metrics=[vifidel]"]))
     store = store or MemoryStore()
     values: dict[str, dict[str, float | None]] = {}
-    for n in range(1, most + 1):
-        fewer = {}
-        for i in chosen.image_ids:
-            rows, there = order[i][:n], objects[i]
-            fewer[i] = Objects(tuple(there.labels[k] for k in rows.tolist()), there.boxes[rows])
-        parts: dict[str, Part] = {**chosen.parts, "objects": partial(dict, fewer)}
-        seen = replace(chosen, parts=parts, _loaded={})
-        index = np.arange(len(seen), dtype=np.intp)
-        scored = score_captions(metric, seen, seen.human, index, store)
+    for name, of_images in objects.items():
+        parts: dict[str, Part] = {**dataset.parts, "objects": partial(dict, of_images)}
+        seen = replace(dataset, parts=parts, _loaded={})
+        scored = score_captions(metric, seen, captions, index, store)
         if scored.scores is None:
             raise InputError(f"VIFIDEL: {scored.reason}")
         for column, scores in zip(scored.columns, scored.scores.T, strict=True):
-            values.setdefault(column.name, {})[str(n)] = float(np.nanmean(scores))
+            values.setdefault(column.name, {})[name] = value(scores)
     return values
 
 
@@ -92,29 +118,26 @@ def with_wrong_objects(
     all of its documents, and those of a share are wrong with every greater share.
     """
     dataset, dimension = judged.dataset, judged.dimensions[0]
-    part = dataset.part("objects")
-    if isinstance(part, Absent):
-        raise InputError(str(part))
-    objects: Mapping[ImageId, Objects] = part
+    objects = _annotated(dataset)
     known = [i for i in dataset.image_ids if i in objects]
     pool = [label for i in known for label in objects[i].labels]
     rows, ratings = judged.rows(dimension)
-    metric = build("vifidel", compose_config(["metrics=[vifidel]"]))
-    store = store or MemoryStore()
     image_of = dict(zip(dataset.image_ids, dataset.image_source or dataset.image_ids, strict=True))
-    values: dict[str, dict[str, float | None]] = {}
-    for share in shares:
-        wrong = {i: _mislabelled(objects[i], pool, share, seed, str(image_of[i])) for i in known}
-        parts: dict[str, Part] = {**dataset.parts, "objects": partial(dict, wrong)}
-        seen = replace(dataset, parts=parts, _loaded={})
-        candidates = [j.candidate for j in judged.judged]
-        scored = score_captions(metric, seen, candidates, judged.image_index, store)
-        if scored.scores is None:
-            raise InputError(f"VIFIDEL: {scored.reason}")
-        for column, scores in zip(scored.columns, scored.scores.T, strict=True):
-            rho = correlations(scores[rows], ratings).spearman
-            values.setdefault(column.name, {})[f"{100 * share:g}"] = rho
-    return values
+    wrong = {
+        f"{100 * share:g}": {
+            i: _mislabelled(objects[i], pool, share, seed, str(image_of[i])) for i in known
+        }
+        for share in shares
+    }
+    candidates = [j.candidate for j in judged.judged]
+    return _vifidel(
+        dataset,
+        wrong,
+        candidates,
+        judged.image_index,
+        lambda scores: correlations(scores[rows], ratings).spearman,
+        store,
+    )
 
 
 def _mislabelled(
@@ -247,8 +270,6 @@ def faier_object_words(overrides: Sequence[str]) -> Values:
     others."""
     import torch
 
-    from metaeval.weights import pretrained
-
     dataset = _val2017([*overrides, f"dataset.limit={WORD_IMAGES}"])
     model, vocabulary, _ = load(dataset, pretrained.AUTO)
     with torch.inference_mode():
@@ -279,8 +300,7 @@ def vifidel_by_wrong_objects(overrides: Sequence[str]) -> Values:
 def _val2017(overrides: Sequence[str]) -> CaptionDataset:
     config = compose_config(["dataset=coco_val2017", *overrides])
     dataset: CaptionDataset = component(config.dataset, "dataset")
-    if isinstance(objects := dataset.part("objects"), Absent):
-        raise InputError(str(objects))
+    _annotated(dataset)
     return dataset
 
 

@@ -1,26 +1,29 @@
 """Benchmarks of judged captions in their official files: Composite, Flickr8k and THumB 1.0."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal, Unpack
 
+from metaeval.data.coco.captions import read_captions
 from metaeval.data.download import find_files
 from metaeval.data.identity import source_of_file
 from metaeval.data.judgments.judged import (
     Choices,
     JudgedCaption,
     Judgments,
+    Protocol,
     arrange,
     own_captions_of,
     protocol_for,
 )
-from metaeval.data.records import records, unique_ids
+from metaeval.data.records import require_known
 from metaeval.data.tidy import Tidy
-from metaeval.errors import ConfigError, InputError
+from metaeval.errors import InputError
 from metaeval.options import Limit, checked
-from metaeval.readers.files import TextFile, read_json, read_json_lines, read_text
+from metaeval.readers.files import TextFile, read_json_lines, read_text
 from metaeval.readers.tables import check_name, read_csv, read_fields, read_number
 from metaeval.runs.records import HUMAN
 
@@ -91,9 +94,9 @@ def load_composite(
     """
     chosen = protocol_for("composite", protocol, **choices)
     written_by = [*SYSTEMS, *(f"caption {k}" for k in range(len(SYSTEMS) + 1, candidates + 1))]
-    _check_names("subsets", subsets, list(SUBSETS))
-    _check_names("dimensions", dimensions, list(_WORDS))
-    _check_names("systems", systems or (), written_by[:candidates])
+    require_known("subsets", subsets, SUBSETS)
+    require_known("dimensions", dimensions, _WORDS)
+    require_known("systems", systems, written_by[:candidates])
     names = [f"{s}_{_WORDS[d]}.csv" for s in subsets for d in dimensions]
     files = find_files(
         [*names, *(SUBSETS[s] for s in subsets)],
@@ -147,13 +150,6 @@ def load_composite(
 
 CaptionKey = tuple[str, int, str]  # Composite's: image, number, text
 Answer = tuple[str, CaptionKey, float]
-
-
-def _check_names(option: str, chosen: Iterable[str], known: Sequence[str]) -> None:
-    """Refuse names in an option of the dataset that are not among the known ones."""
-    if unknown := [name for name in chosen if name not in known]:
-        quoted = ", ".join(f"'{name}'" for name in unknown)
-        raise ConfigError(f"dataset.{option}: {quoted} not among {', '.join(known)}")
 
 
 def _ratings_by_caption(
@@ -223,27 +219,22 @@ def _answers(file: TextFile, candidates: int, tidy: Tidy) -> Iterator[Answer | N
 
 def _references_of(path: Path, tidy: Tidy) -> tuple[Mapping[str, tuple[str, ...]], str]:
     """An image set's captions by image (its file's stem), and the file's SHA-256."""
-    references: dict[str, list[str]] = {}
     if path.suffix == ".json":
-        value, sha256 = read_json(path)
-        images = records(value, "images", path)
-        ids = unique_ids(images, "images", path)
-        names = {i: r.get("file_name") for i, r in zip(ids, images, strict=True)}
-        for i, record in enumerate(records(value, "annotations", path)):
-            where, image_id = f"annotations[{i}]", record.get("image_id")
-            known = isinstance(image_id, int | str) and not isinstance(image_id, bool)
-            name = names.get(image_id) if known else None  # type: ignore[arg-type]
-            if not isinstance(name, str) or not isinstance(record.get("caption"), str):
-                raise InputError("has no image or no caption", file=path, record=where)
-            caption = tidy.read(record["caption"], file=path, record=where, field="caption")
-            references.setdefault(_stem(name), []).append(caption)
-    else:
-        file = read_text(path)
-        sha256 = file.sha256
-        for where, (name, text) in read_fields(file, ("caption id", "caption")):
-            caption = tidy.read(text, file=path, record=where, field="caption")
-            references.setdefault(_stem(name.split("#")[0]), []).append(caption)
-    return {image: tuple(captions) for image, captions in references.items()}, sha256
+        coco = read_captions(path)
+        tidied = {_stem(coco.file_names[i]): texts for i, texts in coco.captions.items()}
+        return tidied, coco.sha256
+    file = read_text(path)
+    references: dict[str, tuple[str, ...]] = {}
+    for _, name, text in _token_lines(file, tidy):
+        image = _stem(name.partition("#")[0])
+        references[image] = (*references.get(image, ()), text)
+    return references, file.sha256
+
+
+def _token_lines(file: TextFile, tidy: Tidy) -> Iterator[tuple[str, str, str]]:
+    """The captions of a file of tokens: where, IMAGE#NUMBER, the text."""
+    for where, (name, text) in read_fields(file, ("caption id", "caption")):
+        yield where, name, tidy.read(text, file=file.path, record=where, field="caption")
 
 
 def _stem(name: str) -> str:
@@ -291,27 +282,8 @@ def load_expert(
 
     Raises InputError for files that are not there or not as they should be.
     """
-    chosen = protocol_for("flickr8k_expert", protocol, **choices)
-    files = find_files([TOKENS, EXPERT], folder="flickr8k", source=_FLICKR8K, root=root, data=data)
-    tokens, expert = read_text(files[TOKENS]), read_text(files[EXPERT])
-    captions = Flickr8kCaptions(tokens)
-    judged = [
-        captions.judged(expert, where, ids, {"rating": tuple(ratings)})
-        for where, ids, ratings in _annotations(
-            expert, ("expert 1", "expert 2", "expert 3"), [(1, 4)] * 3
-        )
-    ]
-    return arrange(
-        "flickr8k_expert",
-        "Flickr8k-Expert",
-        judged,
-        chosen,
-        sources={TOKENS: tokens.sha256, EXPERT: expert.sha256},
-        notes=captions.tidy.notes(),
-        images=images,
-        data=data,
-        limit=limit,
-    )
+    read = partial(_flickr8k, "flickr8k_expert", "Flickr8k-Expert", EXPERT, _EXPERTS)
+    return read(root, data, images, limit, protocol_for("flickr8k_expert", protocol, **choices))
 
 
 @checked
@@ -328,28 +300,47 @@ def load_crowd(
     Parameters as in `load_expert`. "clipscore2021": an image's own captions stay, but go out of
     the image's references; every caption a document; τ-b.
     """
-    chosen = protocol_for("flickr8k_cf", protocol, **choices)
-    files = find_files([TOKENS, CROWD], folder="flickr8k", source=_FLICKR8K, root=root, data=data)
-    tokens, crowd = read_text(files[TOKENS]), read_text(files[CROWD])
+    read = partial(_flickr8k, "flickr8k_cf", "Flickr8k-CF", CROWD, _PEOPLE)
+    return read(root, data, images, limit, protocol_for("flickr8k_cf", protocol, **choices))
+
+
+# of the numbers in a line: the name and the scale of each
+_EXPERTS = {f"expert {k}": (1, 4) for k in (1, 2, 3)}
+_PEOPLE = {"share of yes": (0, 1), "yes": (0, _MOST_PEOPLE), "no": (0, _MOST_PEOPLE)}
+
+
+def _flickr8k(
+    name: str,
+    title: str,
+    annotations: str,
+    scales: Mapping[str, tuple[int, int]],
+    root: str | Path | None,
+    data: str | Path | None,
+    images: str | Path | None,
+    limit: int | None,
+    protocol: Protocol,
+) -> Judgments:
+    """The judgements in a file of annotations of Flickr8k's captions."""
+    names = [TOKENS, annotations]
+    files = find_files(names, folder="flickr8k", source=_FLICKR8K, root=root, data=data)
+    tokens, rated = read_text(files[TOKENS]), read_text(files[annotations])
     captions = Flickr8kCaptions(tokens)
     judged = []
-    for where, ids, (share, yes, no) in _annotations(
-        crowd, ("share of yes", "yes", "no"), [(0, 1), (0, _MOST_PEOPLE), (0, _MOST_PEOPLE)]
-    ):
-        if yes + no < 1 or abs(share - yes / (yes + no)) > 1e-5:
-            raise InputError(
-                f"{share:g} is not the share of {yes:g} yes and {no:g} no",
-                file=crowd.path,
-                record=where,
-                field="share of yes",
-            )
-        judged.append(captions.judged(crowd, where, ids, {"yes": (share,)}))
+    for where, ids, numbers in _annotations(rated, scales):
+        human = {"rating": tuple(numbers)}
+        if annotations == CROWD:
+            share, yes, no = numbers
+            if yes + no < 1 or abs(share - yes / (yes + no)) > 1e-5:
+                problem = f"{share:g} is not the share of {yes:g} yes and {no:g} no"
+                raise InputError(problem, file=rated.path, record=where, field="share of yes")
+            human = {"yes": (share,)}
+        judged.append(captions.judged(rated, where, ids, human))
     return arrange(
-        "flickr8k_cf",
-        "Flickr8k-CF",
+        name,
+        title,
         judged,
-        chosen,
-        sources={TOKENS: tokens.sha256, CROWD: crowd.sha256},
+        protocol,
+        sources={TOKENS: tokens.sha256, annotations: rated.sha256},
         notes=captions.tidy.notes(),
         images=images,
         data=data,
@@ -358,23 +349,18 @@ def load_crowd(
 
 
 def _annotations(
-    file: TextFile, numbers: Sequence[str], scales: Sequence[tuple[int, int]]
+    file: TextFile, scales: Mapping[str, tuple[int, int]]
 ) -> Iterator[tuple[str, tuple[str, str], list[float]]]:
     """The lines of an annotation file: where, the ids of image and caption, and three numbers.
 
     Ratings are integers; proportions are in [0, 1].
     """
-    for where, (image, caption, *cells) in read_fields(file, ("image", "caption id", *numbers)):
-        yield (
-            where,
-            (image, caption),
-            [
-                read_number(
-                    cell, file.path, where, name, low=low, high=high, whole=(low, high) != (0, 1)
-                )
-                for cell, name, (low, high) in zip(cells, numbers, scales, strict=True)
-            ],
-        )
+    for where, (image, caption, *cells) in read_fields(file, ("image", "caption id", *scales)):
+        numbers = [
+            read_number(cell, file.path, where, name, low=low, high=high, whole=high > 1)
+            for cell, (name, (low, high)) in zip(cells, scales.items(), strict=True)
+        ]
+        yield where, (image, caption), numbers
 
 
 class Flickr8kCaptions:
@@ -383,18 +369,16 @@ class Flickr8kCaptions:
     def __init__(self, file: TextFile) -> None:
         self.tidy = Tidy()
         self._caption: dict[str, str] = {}
-        by_image: dict[str, list[str]] = {}
-        for where, (name, text) in read_fields(file, ("caption id", "caption")):
+        self._references: dict[str, tuple[str, ...]] = {}
+        for where, name, caption in _token_lines(file, self.tidy):
             image, mark, _ = name.partition("#")
             if not mark or name in self._caption:
                 problem = "occurs twice" if mark else "is not IMAGE#NUMBER"
                 raise InputError(
                     f"'{name}' {problem}", file=file.path, record=where, field="caption id"
                 )
-            caption = self.tidy.read(text, file=file.path, record=where, field="caption")
             self._caption[name] = caption
-            by_image.setdefault(image, []).append(caption)
-        self._references = {image: tuple(captions) for image, captions in by_image.items()}
+            self._references[image] = (*self._references.get(image, ()), caption)
 
     def judged(
         self,
@@ -486,9 +470,7 @@ def load_thumb(
     """
     choices.setdefault("statistic", "pearson")
     chosen = protocol_for("thumb", None, **choices)
-    if wrong := [name for name in dimensions if name not in THUMB_FIELDS]:
-        names = ", ".join(f"'{name}'" for name in wrong)
-        raise ConfigError(f"dataset.dimensions: {names} not among {', '.join(THUMB_FIELDS)}")
+    require_known("dimensions", dimensions, THUMB_FIELDS)
     files = find_files([RATINGS, REFERENCES], folder="thumb", source=_THUMB, root=root, data=data)
     rated, reference_file = read_text(files[RATINGS]), read_text(files[REFERENCES])
     tidy = Tidy()
@@ -519,9 +501,7 @@ def load_thumb(
         judged.append(
             JudgedCaption(image, caption, references[image], human, record["SYS"], file, source)
         )
-    if unknown := [name for name in systems or () if name not in written_by]:
-        names = ", ".join(f"'{name}'" for name in unknown)
-        raise ConfigError(f"dataset.systems: {names} not among {', '.join(sorted(written_by))}")
+    require_known("systems", systems, sorted(written_by))
     if human_reference:
         judged = _with_human_reference(judged)
     return arrange(

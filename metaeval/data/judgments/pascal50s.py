@@ -248,7 +248,7 @@ def load_pascal50s(
     for k, entry in enumerate(inputs):
         where, path = f"new_input {k + 1:,}", files[PAIRS]
         parts = _parts(entry, PAIR_FIELDS, path, where)
-        number = _leaf(category[k])
+        number = category[k]
         if not all(isinstance(p, str) for p in parts):
             raise InputError("is not an image and two captions", file=path, record=where)
         if number not in range(1, len(CATEGORIES) + 1):
@@ -316,11 +316,8 @@ def _direct(
     counts = []
     for k, entry in enumerate(results):
         where = f"result {k + 1:,}"
-        votes = _members(entry, ("result",), path, where)[0]
-        if isinstance(votes, list) and len(votes) == 1:
-            votes = votes[0]
-        good = isinstance(votes, np.ndarray) and bool(np.isin(votes, (-1, 1)).all())
-        if not good or not len(votes):
+        votes = np.atleast_1d(_parts(entry, ("result",), path, where)[0])
+        if votes.dtype.kind not in "iuf" or not votes.size or not np.isin(votes, (-1, 1)).all():
             raise InputError("must be votes of 1 or -1", file=path, record=where, field="result")
         counts.append((int((votes == 1).sum()), int((votes == -1).sum())))
     return counts
@@ -360,7 +357,7 @@ def _consensus(
 
 
 def _variable(content: Mapping[str, object], name: str, path: Path) -> Any:
-    """A variable that is a row of members: structs, cells or numbers."""
+    """A variable that is a row of structs or numbers."""
     if name not in content:
         raise InputError("the variable is missing", file=path, field=name)
     if isinstance(content[name], str):
@@ -370,37 +367,11 @@ def _variable(content: Mapping[str, object], name: str, path: Path) -> Any:
 
 def _parts(entry: Any, names: Sequence[str], path: Path, where: str) -> list[Any]:
     """The texts and numbers of a struct's fields, in the order of their names."""
-    return [_leaf(x) for x in _members(entry, names, path, where)]
-
-
-def _members(entry: Any, names: Sequence[str], path: Path, where: str) -> list[Any]:
-    """The named fields of a MATLAB struct, or the members of a cell array of as many."""
-    if isinstance(entry, Mapping):
-        if missing := [name for name in names if name not in entry]:
-            fields = ", ".join(f"'{one_line(name, 40)}'" for name in entry)
-            raise InputError(
-                f"is missing (the struct has {fields or 'no field'})",
-                file=path,
-                record=where,
-                field=missing[0],
-            )
-        return [entry[name] for name in names]
-    members = entry if isinstance(entry, list) else [entry]
-    if len(members) != len(names):
-        raise InputError(
-            f"holds {len(members):,} members where {', '.join(names)} are expected",
-            file=path,
-            record=where,
-        )
-    return members
-
-
-def _leaf(value: Any) -> Any:
-    """The text or number inside nested cells of one member; "" for an empty cell."""
-    for _ in range(8):
-        if isinstance(value, Mapping | str) or not hasattr(value, "__len__"):
-            break
-        if len(value) != 1:
-            return "" if len(value) == 0 else value
-        value = value[0]
-    return value.item() if isinstance(value, np.generic) else value
+    if not isinstance(entry, Mapping):
+        raise InputError("is not a struct", file=path, record=where)
+    if missing := [name for name in names if name not in entry]:
+        fields = ", ".join(f"'{one_line(name, 40)}'" for name in entry) or "no field"
+        problem = f"is missing (the struct has {fields})"
+        raise InputError(problem, file=path, record=where, field=missing[0])
+    values = [entry[name] for name in names]
+    return [v.item() if isinstance(v, np.ndarray) and v.size == 1 else v for v in values]

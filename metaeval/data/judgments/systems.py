@@ -19,7 +19,7 @@ from metaeval.data.download import find_files, given_path
 from metaeval.data.fields import Fields, common_columns, rename_fields, unused_columns
 from metaeval.data.own.score_files import like_a_number, number_or_nan
 from metaeval.data.own.tables import Reading, read_table
-from metaeval.data.records import require_fields
+from metaeval.data.records import require_fields, require_known
 from metaeval.errors import ConfigError, InputError
 from metaeval.options import checked
 from metaeval.readers.files import parse_json
@@ -135,12 +135,11 @@ def load_systems(
     for option, chosen, known in (
         ("human", human, columns),
         ("metrics", metrics, columns),
-        ("without", without or (), systems),
-        ("controls", controls or (), metrics),
-        ("lower_is_better", lower_is_better or (), metrics),
+        ("without", without, systems),
+        ("controls", controls, metrics),
+        ("lower_is_better", lower_is_better, metrics),
     ):
-        if unknown := [each for each in chosen if each not in known]:
-            raise ConfigError(f"dataset.{option}: '{unknown[0]}' not among {', '.join(known)}")
+        require_known(option, chosen, known)
         if not chosen and known is columns:
             raise ConfigError(f"dataset.{option}: name columns of {path}: {', '.join(columns)}")
     first = table.rows[0].fields
@@ -212,8 +211,7 @@ def load_coco2015(
     judged = list(_submissions(files[CHALLENGE], QUESTIONS, sources))
     scored = list(_submissions(files[board], METRICS, sources))
     names = list(QUESTIONS.values())
-    if unknown := [name for name in human or () if name not in names]:
-        raise ConfigError(f"dataset.human: '{unknown[0]}' not among {', '.join(names)}")
+    require_known("human", human, names)
     pairs = [(entry, s) for entry in judged for s in scored if s.team == entry.team]
     if not pairs:
         raise InputError(f"no team of {CHALLENGE} is in {board}", file=files[board])

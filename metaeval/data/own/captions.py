@@ -25,14 +25,10 @@ from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError
 from metaeval.options import Limit, PositiveInt, checked
 from metaeval.readers.files import user_path
-from metaeval.results.notes import fill_sentences
 
 TOKEN_SUFFIXES = (".token", ".txt")
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif")
-FOREIGN = 0.2  # from this share of words without a Latin letter on the text is called foreign
 _TOKEN = re.compile(r"([^\t#]+)#([0-9]{1,9})\t(.*)")
-_LATIN = re.compile("[A-Za-zÀ-ɏ]")
-_LETTER = re.compile(r"[^\W\d_]")
 
 
 class OwnCaption(NamedTuple):
@@ -120,6 +116,9 @@ def load_own(
     human = tuple(texts[i][0] for i in ids)
     most = None if n_references is None else 1 + n_references
     references = tuple(tuple(texts[i][1:most]) for i in ids)
+    notes[:0] = tidy.notes()
+    if bare := references.count(()):
+        notes.append(f"{bare:,} of {len(ids):,} images have no reference.")
     called = name or path.stem
     photographs = tuple(sources_of(ids, names, declared=image_source, collection=called).values())
     return CaptionDataset(
@@ -130,7 +129,7 @@ def load_own(
         ids,
         human,
         {path.name: sha256},
-        (*tidy.notes(), *notes, *_remarks(human, references)),
+        tuple(notes),
         parts={"images": _images(images, names, ids)},
         image_source=photographs,
         pool_source=photographs,
@@ -210,16 +209,6 @@ def _image_files(folder: Path) -> list[str]:
     return sorted(p.name for p in visible if p.suffix.lower() in IMAGE_SUFFIXES)
 
 
-def foreign_share(texts: Sequence[str]) -> float:
-    """The share of words with letters that have no Latin one, in [0, 1].
-
-    >>> foreign_share(["a dog", "ein Hund läuft"]), foreign_share(["犬 が 走る"])
-    (0.0, 1.0)
-    """
-    words = [word for text in texts for word in text.split() if _LETTER.search(word)]
-    return sum(not _LATIN.search(word) for word in words) / max(1, len(words))
-
-
 def _read(
     path: Path,
     split: str | None,
@@ -297,7 +286,7 @@ def _karpathy(images: object, path: Path, split: str | None) -> Iterator[OwnCapt
         field = "filename" if image.get("cocoid") is None else "cocoid"
         named = PurePosixPath(file_name).stem if field == "filename" else image["cocoid"]
         image_id = check_id(named, path, where, field)
-        registry.add_once(image_id, f"{image.get('filepath', '')}/{file_name}".strip("/"), where)
+        registry.add(image_id, f"{image.get('filepath', '')}/{file_name}".strip("/"), where, True)
         for s, sentence in enumerate(image["sentences"]):
             text = sentence.get("raw") if isinstance(sentence, dict) else None
             yield OwnCaption(f"{where}, sentences[{s}]", image_id, file_name, text, wanted)  # type: ignore[arg-type]
@@ -409,22 +398,3 @@ def _file_names(folder: Path) -> dict[str, str]:
         if names.setdefault(key, file) != file:
             twice.add(key)
     return {key: name for key, name in names.items() if key not in twice}
-
-
-REMARKS = (
-    "{bare:,} of {images:,} images have no reference.",
-    "{share:.0%} of the words have no Latin letter: the tokenisers, METEOR's and SPICE's resources "
-    "and the shipped models are for English.",
-)
-
-
-def _remarks(human: Sequence[str], references: Sequence[Sequence[str]]) -> list[str]:
-    """Notes on such captions for the reader."""
-    share = foreign_share(human)
-    remarks = fill_sentences(
-        REMARKS,
-        bare=sum(not group for group in references) or None,
-        images=len(references),
-        share=share if share > FOREIGN else None,
-    )
-    return list(remarks)

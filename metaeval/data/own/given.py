@@ -20,10 +20,10 @@ from metaeval.data.dataset import (
 )
 from metaeval.data.identity import sources_of
 from metaeval.data.own.captions import images_by_id
-from metaeval.data.records import check_id, require_fields
+from metaeval.data.own.tables import read_table
 from metaeval.data.tidy import Tidy
 from metaeval.errors import InputError
-from metaeval.readers.files import read_json, user_path
+from metaeval.readers.files import user_path
 
 NAME = "given"
 WHOLE_IMAGE = (0.0, 0.0, 1.0, 1.0)
@@ -77,13 +77,14 @@ def given_captions(
     tidy = Tidy()
     if not isinstance(candidates, str | Path | Mapping) and not _is_table(candidates):
         candidates = _in_order(candidates, "candidates")
-    ids, texts = _candidates(candidates, tidy)
+    ids, texts = _candidates(candidates)
+    file = Path(candidates) if isinstance(candidates, str | Path) else None
     if not ids:
-        raise InputError("no candidate caption")
+        raise InputError("no candidate caption", file=file)
     if len({type(i) for i in ids}) > 1:
-        raise InputError("image ids must be all numbers or all strings")
+        raise InputError("image ids must be all numbers or all strings", file=file)
     captions = [
-        tidy.read(text, file=None, record=f"image {i!r}", field="caption")
+        tidy.read(text, file=file, record=f"image {i!r}", field="caption")
         for i, text in zip(ids, texts, strict=True)
     ]
     known = sorted(set(ids))
@@ -132,12 +133,14 @@ def _is_table(value: Any) -> bool:
     return hasattr(value, "columns") and hasattr(value, "itertuples")
 
 
-def _candidates(given: Any, tidy: Tidy) -> tuple[list[ImageId], list[Any]]:
+def _candidates(given: Any) -> tuple[list[ImageId], list[Any]]:
     """The image and the text of each candidate."""
     if _is_table(given):
         return _table_candidates(given)
     if isinstance(given, str | Path):
-        return _results_file(user_path(given), tidy)
+        table = read_table(user_path(given))
+        path, rows = table.path, table.rows
+        return [row.image_id(path) for row in rows], [row.cell("caption", path) for row in rows]
     if isinstance(given, Mapping):
         pairs = [(i, text) for i, value in given.items() for text in _listed(value)]
         return [_plain_id(i) for i, _ in pairs], [text for _, text in pairs]
@@ -150,25 +153,6 @@ def _table_candidates(table: pd.DataFrame) -> tuple[list[ImageId], list[Any]]:
             there = ", ".join(map(str, table.columns))
             raise InputError(f"the table of candidates has no column '{column}', but {there}")
     return [_plain_id(i) for i in table["image_id"]], list(table["caption"])
-
-
-def _results_file(path: Path, tidy: Tidy) -> tuple[list[ImageId], list[Any]]:
-    value, _ = read_json(path)
-    if not isinstance(value, list) or not all(isinstance(r, dict) for r in value):
-        raise InputError("is not a list of {image_id, caption}, COCO's results format", file=path)
-    if not value:
-        raise InputError("holds no caption", file=path)
-    ids, texts = [], []
-    for k, record in enumerate(value):
-        where = f"record {k}"
-        require_fields(record, ("image_id", "caption"), path, where)
-        ids.append(check_id(record["image_id"], path, where, "image_id"))
-        texts.append(tidy.read(record["caption"], file=path, record=where, field="caption"))
-    if len({type(i) for i in ids}) > 1:
-        raise InputError(
-            "image ids must be all numbers or all strings", file=path, field="image_id"
-        )
-    return ids, texts
 
 
 def _by_image(given: Any, known: list[ImageId], candidates: Any, what: str) -> dict[ImageId, Any]:

@@ -28,7 +28,7 @@ from metaeval.data.fields import Fields, rename_fields
 from metaeval.data.identity import drawn_images
 from metaeval.data.judgments.table import optional_name, optional_text
 from metaeval.data.own.tables import Reading, read_table, take_reading, unfolded
-from metaeval.data.records import check_id
+from metaeval.data.records import check_id, require_known
 from metaeval.data.tidy import Tidy, count_captions, letters_and_digits
 from metaeval.errors import ConfigError, InputError
 from metaeval.options import Limit, checked
@@ -224,9 +224,7 @@ def arrange_pairs(
 def chosen_kinds(asked: Sequence[str] | None, known: Sequence[str]) -> list[str]:
     """The kinds that the user chose (by default all), in the benchmark's order; ConfigError naming
     every one that is not known."""
-    if unknown := [kind for kind in asked or () if kind not in known]:
-        quoted = ", ".join(f"'{kind}'" for kind in unknown)
-        raise ConfigError(f"dataset.kinds: {quoted} not among {', '.join(known)}")
+    require_known("kinds", asked, known)
     return [kind for kind in known if asked is None or kind in asked]
 
 
