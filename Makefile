@@ -12,7 +12,7 @@
 # make numbers  the tables of README.md and docs/ from their commands (needs COCO val2017):
 #             make numbers NUMBERS_ARGS="--quick --check"
 # make picture  docs/report.png: the first screen of the page of experiment=replace (needs Chromium)
-# make fuzz   harmed files of every kind, for every loader: make fuzz N=5000
+# make fuzz   harmed files of every kind, for every loader: make fuzz N=100
 # make gpu    on a machine with a GPU: its tests and benchmarks, eight minutes at most; make gpu GPU_ARGS=--cpu tries it out
 
 PYTHON ?= python3
@@ -23,7 +23,7 @@ EXTRAS ?= dev
 WORKERS ?= 2
 MARKS   ?= not gpu
 RESOLUTION ?= lowest-direct
-N ?= 5000
+N ?= 100
 CHROMIUM ?= chromium --headless --no-sandbox --disable-gpu --hide-scrollbars
 comma  := ,
 READY  := $(VENV)/.ready-$(subst $(comma),-,$(EXTRAS))
@@ -44,7 +44,7 @@ research: $(READY)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "$(MARKS)" research/tests $(PYTEST_ARGS)
 
 fuzz: $(READY)
-	$(BIN)/python -m tests.fuzz $(N)
+	FUZZ_CASES=$(N) $(BIN)/python -m pytest -n $(WORKERS) tests/fuzz/test_fuzz.py $(PYTEST_ARGS)
 
 lint: $(READY)
 	$(BIN)/ruff check .

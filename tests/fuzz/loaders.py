@@ -9,13 +9,13 @@ import base64
 import io
 from collections.abc import Iterator, Sequence
 from contextlib import redirect_stderr, redirect_stdout
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import torch
 from scipy.io import savemat
 
 import metaeval
@@ -26,7 +26,9 @@ from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.data.judgments import benchmarks, pascal50s, table
 from metaeval.data.own.captions import load_own
 from metaeval.data.system_captions import read_system_captions
+from metaeval.data.tidy import Tidy
 from metaeval.errors import InputError
+from metaeval.experiments.score.worker import read_rows
 from metaeval.metrics.bertscore.metric import baseline_f1
 from metaeval.metrics.scan.metric import choose_weights
 from metaeval.metrics.vifidel.metric import read_labels
@@ -37,7 +39,7 @@ from metaeval.vision.regions.gold import GoldRegions
 from metaeval.weights import pretrained
 from tests.data.table_files import as_json, write
 from tests.fuzz import pairs_and_own as own
-from tests.fuzz.base import Loader, Read, lines, one_file, tables
+from tests.fuzz.base import Loader, lines, one_file, tables
 from tests.fuzz.judges import JUDGE_LOADERS
 from tests.metrics.scan import scan_cases
 from tests.reports.run_files import IMAGES, write_run
@@ -79,20 +81,6 @@ COCO_OBJECTS = {
 OF_SYSTEM = [{"image_id": i, "caption": CAPTIONS[k]} for k, i in enumerate(IDS)]
 
 
-def captions_of(data: CaptionDataset) -> Any:
-    return [
-        [i, human, *references]
-        for i, human, references in zip(data.image_ids, data.human, data.references, strict=True)
-    ]
-
-
-def read_objects(path: Path) -> Any:
-    return [
-        (i, [[n, *box] for n, box in zip(one.labels, one.boxes.tolist(), strict=True)])
-        for i, one in CocoObjects(path).items()
-    ]
-
-
 # tables of judgements
 
 
@@ -116,26 +104,8 @@ def make_table(path: Path) -> None:
         write(path, JUDGED)
 
 
-def judged_values(judgments: Any) -> Any:
-    return [
-        (
-            j.image,
-            j.candidate,
-            list(j.references),
-            [float(v) for d in j.human.values() for v in d],
-            j.system,
-        )
-        for j in judgments.judged
-    ]
-
-
-def read_table(path: Path) -> Any:
-    return judged_values(table.load_table(file=path, image_source="other", data=path.parent))
-
-
-def read_people(path: Path) -> Any:
-    fields = {"human": "human_score.2"}
-    return judged_values(table.load_table(path, fields=fields, image_source="other"))
+def read_table(path: Path, **options: Any) -> Any:
+    return table.load_table(file=path, image_source="other", data=path.parent, **options)
 
 
 def tokens(captions: Sequence[str]) -> str:
@@ -153,14 +123,6 @@ WORD_MARKS = [
 ]
 
 
-def read_word_marks(path: Path) -> Any:
-    loaded = table.load_table(file=path, image_source="other", data=path.parent)
-    return [
-        (*row[:3], [bool(v) for v in row[3]], list(j.wrong))
-        for row, j in zip(judged_values(loaded), loaded.judged, strict=True)
-    ]
-
-
 EXPERT, CROWD = "ExpertAnnotations.txt", "CrowdFlowerAnnotations.txt"
 
 
@@ -171,10 +133,6 @@ def make_flickr8k(folder: Path) -> None:
         cells = ["\t".join(r.split() if " " in r else r) for r in ratings]
         rows = [f"{who}\t{given}" for who, given in zip(judged, cells, strict=True)]
         write(folder / name, lines(rows))
-
-
-def read_flickr8k(load: Any) -> Read:
-    return lambda folder: judged_values(load(root=folder, data=folder, own_captions="keep"))
 
 
 def make_thumb(folder: Path) -> None:
@@ -198,10 +156,6 @@ def make_thumb(folder: Path) -> None:
         (folder / name).write_text("\n".join(map(as_json, rows)), encoding="utf-8")
 
 
-def read_thumb(folder: Path) -> Any:
-    return judged_values(benchmarks.load_thumb(root=folder, data=folder, dimensions=["total"]))
-
-
 def make_composite(folder: Path) -> None:
     head = ["Input.image_url", *(f"Input.text{k}" for k in (1, 2, 3))]
     head += [f"Answer.Q{k}Answer" for k in (1, 2, 3)]
@@ -212,17 +166,11 @@ def make_composite(folder: Path) -> None:
     make_flickr8k(folder)
 
 
-def read_composite(folder: Path) -> Any:
-    options = {"root": folder, "data": folder, "own_captions": "keep"}
-    return judged_values(benchmarks.load_composite(subsets=["8k"], **options))
-
-
 OWN = [{"image_id": f"{i}.jpg", "caption": text} for i in (1, 2) for text in CAPTIONS[:3]]
 
 
 def read_own(path: Path) -> Any:
-    data = load_own(path, split="all" if path.name == "karpathy.json" else None)
-    return {str(i): captions for i, *captions in captions_of(data)}
+    return load_own(path, split="all" if path.name == "karpathy.json" else None)
 
 
 def make_pascal(folder: Path) -> None:
@@ -240,14 +188,6 @@ def make_pascal(folder: Path) -> None:
     savemat(folder / "consensus_pascal.mat", {"triplets": triplets}, do_compression=True)
 
 
-def read_pascal(folder: Path) -> Any:
-    pairs = pascal50s.load_pascal50s(root=folder, data=folder)
-    other = pairs.other_votes  # a file may lack them
-    direct = [None] * len(pairs) if other is None else other.tolist()
-    votes = zip(pairs.votes.tolist(), direct, strict=True)
-    return list(zip(pairs.image, pairs.first, pairs.second, pairs.references, votes, strict=True))
-
-
 # word vectors
 
 
@@ -258,9 +198,7 @@ VECTOR_BYTES = b"4 3\n" + b"".join(
 
 
 def read_vectors(path: Path) -> Any:
-    vectors = VectorFile(path, cache=path.parent / "cache").embed(WORDS)
-    rows = zip(WORDS, vectors.rows, vectors.known, strict=True)
-    return {word: row.tolist() for word, row, known in rows if known}
+    return VectorFile(path, cache=path.parent / "cache").embed(WORDS)
 
 
 # regions
@@ -277,26 +215,10 @@ def make_regions(path: Path) -> None:
 def read_regions(path: Path) -> Any:
     words = ("a",) * len(IDS)
     data = CaptionDataset("x", IDS, words, (words,) * len(IDS), IDS, words)
-    regions = BottomUpRegions(path, dim=8).load(data)
-    return {
-        str(i): regions.features[k][regions.mask[k]].tolist()
-        for k, i in enumerate(IDS)
-        if regions.mask[k].any()
-    }
+    return BottomUpRegions(path, dim=8).load(data)
 
 
 # weights
-
-
-def plain(state: Any) -> Any:
-    """Tensors as (shape, numbers), everything else left out."""
-    if isinstance(state, torch.Tensor):
-        return [list(state.shape), state.double().reshape(-1).tolist()]
-    if isinstance(state, dict):
-        return {str(k): plain(v) for k, v in sorted(state.items(), key=lambda x: str(x[0]))}
-    if isinstance(state, list | tuple):
-        return [plain(v) for v in state]
-    return None
 
 
 VOCABULARY_WORDS = ["<pad>", "<start>", "<end>", "<unk>", "dog", "犬"]
@@ -308,18 +230,13 @@ VOCABULARY = {
 }
 
 
-def read_vocabulary(path: Path) -> Any:
-    words = Vocabulary.load(path)
-    return [words.words, words.tokenizer]
-
-
 def read_weights(folder: Path) -> Any:
     data = scan_cases.dataset()
     weights = choose_weights(str(folder / "w"), "", data, GoldRegions(), None)
     if isinstance(weights, Absent):  # what a run says in the metric's row
         raise InputError(str(weights), file=folder / "w")
     model, words = weights.load()
-    return [plain(model.state_dict()), words.words, weights.seen.tolist()]
+    return [model.state_dict(), words.words, weights.seen]
 
 
 def read_cards(folder: Path) -> Any:
@@ -348,12 +265,8 @@ def read_run(folder: Path) -> Any:
     if code:
         raise InputError(error.getvalue().strip())
     run = metaeval.load_run(folder / "run")
-    assert isinstance(repr(run), str)
-    assert len(run.table()) == len(run.result.metrics)
-    assert len(run.scores) >= 0
-    assert len(run.captions) >= 0
-    assert isinstance(run.config, dict)
-    return "written"
+    shapes = [len(run.table()), len(run.result.metrics), len(run.scores), len(run.captions)]
+    return [repr(run), shapes, run.config]
 
 
 def of_tests() -> Iterator[Loader]:
@@ -370,39 +283,39 @@ LOADERS: Sequence[Loader] = (
         "COCO captions",
         "captions.json",
         COCO_CAPTIONS,
-        lambda p: captions_of(load_coco("coco", captions=p, n_references=1)),
+        lambda p: load_coco("coco", captions=p, n_references=1),
     ),
-    one_file("COCO instances", "instances.json", COCO_OBJECTS, read_objects),
+    one_file("COCO instances", "instances.json", COCO_OBJECTS, CocoObjects),
     one_file(
         "system captions",
         "system.json",
         OF_SYSTEM,
-        lambda p: list(read_system_captions(p, "system", IDS).captions.items()),
+        lambda p: read_system_captions(p, "system", IDS).captions,
     ),
     *tables("table", "table", make_table, read_table),
-    one_file("word marks", "marked.json", WORD_MARKS, read_word_marks),
+    one_file("word marks", "marked.json", WORD_MARKS, read_table),
     Loader(
         "Flickr8k-Expert",
         make_flickr8k,
-        read_flickr8k(benchmarks.load_expert),
+        lambda f: benchmarks.load_expert(root=f, own_captions="keep"),
         (CROWD,),
     ),
     Loader(
         "Flickr8k-CF",
         make_flickr8k,
-        read_flickr8k(benchmarks.load_crowd),
+        lambda f: benchmarks.load_crowd(root=f, own_captions="keep"),
         (EXPERT,),
     ),
     Loader(
         "Composite",
         make_composite,
-        read_composite,
+        lambda f: benchmarks.load_composite(root=f, subsets=["8k"], own_captions="keep"),
         (EXPERT, CROWD),
     ),
-    Loader("THumB", make_thumb, read_thumb),
+    Loader("THumB", make_thumb, lambda f: benchmarks.load_thumb(root=f, dimensions=["total"])),
     *own.PAIR_LOADERS,
     one_file("own captions, Karpathy", "karpathy.json", own.KARPATHY, read_own),
-    *tables("rows to score", "rows", own.TO_SCORE, own.read_to_score),
+    *tables("rows to score", "rows", own.TO_SCORE, lambda p: read_rows([p], None, Tidy())),
     *tables("own captions", "own", own.OWN, read_own, (".jsonl", ".json", ".parquet")),
     one_file("own captions .csv", "own.csv", OWN, read_own),
     one_file("own captions, semicolons", "own.csv", own.SEMICOLONS, read_own),
@@ -410,16 +323,21 @@ LOADERS: Sequence[Loader] = (
     one_file("raters, semicolons", "wide.csv", own.WIDE_RATINGS, read_table),
     one_file("shape, TextCaps", "textcaps.json", own.TEXTCAPS, read_own),
     one_file("shape, keyed records", "keyed.json", own.KEYED_RECORDS, read_own),
-    one_file("shape, people's lists", "people.json", own.PEOPLE, read_people),
+    one_file(
+        "shape, people's lists",
+        "people.json",
+        own.PEOPLE,
+        partial(read_table, fields={"human": "human_score.2"}),
+    ),
     one_file("shape, workbook", "own.xlsx", own.write_workbook, read_own),
     one_file("own captions .token", "own.token", tokens(CAPTIONS[:3]), read_own),
-    Loader("PASCAL-50S", make_pascal, read_pascal),
+    Loader("PASCAL-50S", make_pascal, lambda f: pascal50s.load_pascal50s(root=f)),
     one_file("vectors, counted", "v.txt", lines(["4 3", *VECTOR_LINES]), read_vectors),
     one_file("vectors, plain", "v.txt", "\n".join(VECTOR_LINES), read_vectors),
     one_file("vectors, word2vec", "v.bin", lambda p: p.write_bytes(VECTOR_BYTES), read_vectors),
     one_file("frequencies of n-grams", "idf.npz", own.make_frequencies, own.read_frequencies),
     one_file("regions .tsv", "f.tsv", make_regions, read_regions),
-    one_file("vocabulary", "vocab.json", VOCABULARY, read_vocabulary),
+    one_file("vocabulary", "vocab.json", VOCABULARY, lambda p: vars(Vocabulary.load(p))),
     Loader("weights folder", lambda f: scan_cases.weights(f / "w"), read_weights, exact=True),
     Loader(
         "weights, for doctor", lambda f: scan_cases.weights(f / "w"), read_cards, forgiving=True

@@ -15,9 +15,7 @@ from metaeval.data.own.given import given_captions
 from metaeval.data.own.score_files import read_scores
 from metaeval.data.pairs import benchmarks, pairs
 from metaeval.data.system_captions import read_system_captions
-from metaeval.data.tidy import Tidy
 from metaeval.errors import InputError
-from metaeval.experiments.score.worker import read_rows
 from metaeval.metrics.adapters.function import FunctionMetric
 from metaeval.metrics.adapters.own import ScoresFileMetric
 from metaeval.metrics.ngram import ngrams as frequencies
@@ -27,35 +25,19 @@ from metaeval.scoring import score_captions
 from tests.data.pairs import pair_files
 from tests.data.pairs.pair_files import SAID
 from tests.data.table_files import write
-from tests.fuzz.base import Loader, Read, one_file, tables
+from tests.fuzz.base import Loader, one_file, tables
 
 COCO = ("captions_val2017.json", "instances_val2017.json")  # which have a loader of their own
 
 
-def pair_values(pairs: Any) -> Any:
-    return sorted(
-        (p.image, p.kind, p.true, p.false, p.paraphrase or "", p.made_from or "")
-        for p in pairs.pairs
-    )
-
-
-def benchmark(
-    name: str,
-    folder: str,
-    make: Callable[[Path], object],
-    load: Any,
-    values: Read = pair_values,
-) -> Loader:
+def benchmark(name: str, folder: str, make: Callable[[Path], object], load: Any) -> Loader:
     """A loader of a benchmark's folder, next to COCO's files."""
-
-    def make_both(top: Path) -> None:
-        make(top)
-        pair_files.coco(top)
-
-    def read(top: Path) -> Any:
-        return values(load(root=top / folder, data=top))
-
-    return Loader(name, make_both, read, spared=COCO)
+    return Loader(
+        name,
+        lambda top: (make(top), pair_files.coco(top)),
+        lambda top: load(root=top / folder, data=top),
+        spared=COCO,
+    )
 
 
 BATTLES = [
@@ -75,9 +57,7 @@ BATTLES = [
 
 
 def read_battles(path: Path) -> Any:
-    b = battles.load_battles(path, own_captions="keep", image_source="other")
-    winner = [repr(x) for x in b.winner.tolist()]
-    return [list(r) for r in zip(b.image, b.first, b.second, winner, b.references, strict=True)]
+    return battles.load_battles(path, own_captions="keep", image_source="other")
 
 
 def make_captioner_battles(folder: Path) -> None:
@@ -91,9 +71,7 @@ def make_captioner_battles(folder: Path) -> None:
 def read_captioner_battles(folder: Path) -> Any:
     files = [str(folder / f"{name}.json") for name in ("one", "two")]
     captions = next(folder.rglob(COCO[0]))
-    b = battles.load_captioner_battles(files, 99, 0, captions, image_source="coco")
-    of = zip(b.image, b.first, b.second, b.systems, strict=True)
-    return sorted([image, *sorted(((s, a), (t, c)))] for image, a, c, (s, t) in of)
+    return battles.load_captioner_battles(files, 99, 0, captions, image_source="coco")
 
 
 VALSE_KINDS = ("plurals", "relations", "foil-it")
@@ -154,7 +132,7 @@ PAIRS = [
 
 
 def read_pairs(path: Path) -> Any:
-    return pair_values(pairs.load_pairs_table(file=path, image_source="other", data=path.parent))
+    return pairs.load_pairs_table(file=path, image_source="other", data=path.parent)
 
 
 CAPTIONED = [(image, true) for image, true, _, _ in SAID]
@@ -169,14 +147,8 @@ LONG = [
 ]
 
 
-def score_values(path: Path) -> Any:
-    held = read_scores(path, ["Mine", "Other"] if path.stem == "wide" else None)
-    return sorted(
-        (image, caption, list(references or ()), name, score)
-        for (image, caption, references), of_item in held.scores.items()
-        for name, score in zip(held.columns, of_item, strict=True)
-        if score == score
-    )
+def read_score_file(path: Path) -> Any:
+    return read_scores(path, ["Mine", "Other"] if path.stem == "wide" else None)
 
 
 KARPATHY = {
@@ -197,12 +169,6 @@ TO_SCORE = [
     {"image_id": image, "caption": true, "references": [other, true]}
     for image, true, _, other in SAID
 ]
-
-
-def read_to_score(path: Path) -> Any:
-    rows = list(read_rows([path], None, Tidy()))
-    assert rows
-    return [[str(r.image_id), r.caption, list(r.references or ())] for r in rows]
 
 
 OWN = [
@@ -264,22 +230,11 @@ PEOPLE = {
 NUMBERED = [{"caption": true, "imgid": f"{image:012d}"} for image, true, _, _ in SAID[1:]]
 
 
-def read_numbered(path: Path) -> Any:
-    known = [image for image, *_ in SAID]
-    return sorted(read_system_captions(path, "s", known).captions.items())
-
-
 def write_workbook(path: Path) -> None:
     pd.DataFrame(OWN).astype({"captions": str}).to_excel(path, index=False)
 
 
 GIVEN = [{"image_id": image, "caption": true} for image, true, _, _ in SAID[1:]]
-
-
-def read_given(path: Path) -> Any:
-    given = given_captions(str(path))
-    ids = given.dataset.image_ids
-    return [[str(ids[i]), c] for i, c in zip(given.image_index, given.captions, strict=True)]
 
 
 CORRUPTED = [
@@ -372,19 +327,9 @@ BANK_ENTRY = {
 }
 
 
-def read_bank_entry(path: Path) -> Any:
-    return read_entry(path.with_suffix(".csv")).model_dump(mode="json")
-
-
 PAIR_LOADERS = [
     benchmark("SugarCrepe", "sugarcrepe", pair_files.sugarcrepe, benchmarks.load_sugarcrepe),
-    benchmark(
-        "RoCOCO",
-        "rococo",
-        pair_files.rococo,
-        benchmarks.load_rococo,
-        lambda pairs: sorted((p.image, p.kind, p.false) for p in pairs.pairs),
-    ),
+    benchmark("RoCOCO", "rococo", pair_files.rococo, benchmarks.load_rococo),
     *tables("battles", "battles", BATTLES, read_battles),
     Loader("battles of captioners", make_captioner_battles, read_captioner_battles, spared=COCO),
     benchmark(
@@ -402,13 +347,18 @@ PAIR_LOADERS = [
     one_file("shape, BRACE", "brace.json", BRACE, read_battles),
     one_file("shape, BRACE pairs", "brace.json", BRACE_HALLUCINATION, read_pairs),
     one_file("shape, listed pairs", "listed.jsonl", LISTED_PAIRS, read_battles),
-    one_file("shape, system's text ids", "numbered.json", NUMBERED, read_numbered),
+    one_file(
+        "shape, system's text ids",
+        "numbered.json",
+        NUMBERED,
+        lambda p: read_system_captions(p, "s", [image for image, *_ in SAID]).captions,
+    ),
     *(
-        one_file(f"scores, {name}", name, rows, score_values)
+        one_file(f"scores, {name}", name, rows, read_score_file)
         for name, rows in (("wide.csv", WIDE), ("long.jsonl", LONG), ("long.parquet", LONG))
     ),
-    one_file("score bank", "clair.yaml", BANK_ENTRY, read_bank_entry),
+    one_file("score bank", "clair.yaml", BANK_ENTRY, lambda p: read_entry(p.with_suffix(".csv"))),
     one_file("corrupted elsewhere", "versions.csv", CORRUPTED, read_corrupted),
-    one_file("given results", "results.json", GIVEN, read_given),
+    one_file("given results", "results.json", GIVEN, lambda p: given_captions(str(p))),
     Loader("scores, joined", make_joined, read_joined),
 ]

@@ -32,13 +32,7 @@ RECORDS = [
 ]
 
 
-def read_clip_pairs(path: Path) -> list[list[object]]:
-    p = load_clip_pairs(path)
-    columns = (p.image, p.category, p.first, p.second, p.references, p.votes.tolist())
-    return [list(row) for row in zip(*columns, strict=True)]
-
-
-FUZZED = [one_file("AudioCaps-Eval", "pairs.json", RECORDS, read_clip_pairs)]
+FUZZED = [one_file("AudioCaps-Eval", "pairs.json", RECORDS, load_clip_pairs)]
 
 
 @pytest.fixture
