@@ -7,7 +7,6 @@ import pytest
 
 from metaeval.data.coco.load import load_auto
 from metaeval.data.scenes import load_scenes
-from metaeval.errors import MetaevalError
 
 
 def test_a_thousand_scenes_are_the_default_and_the_note_explains_how_to_use_all(
@@ -46,5 +45,3 @@ def test_coco_is_taken_whole_where_it_is(tmp_path: Path) -> None:
     (folder / "captions_val2017.json").write_text(json.dumps(content))
     data = load_auto(data=tmp_path, cache=tmp_path / "cache")
     assert (data.name, len(data), data.fallback) == ("coco_val2017", 1201, None)
-    with pytest.raises(MetaevalError):  # a named place has no replacement
-        load_auto(root=tmp_path / "nowhere", data=tmp_path)

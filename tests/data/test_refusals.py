@@ -145,6 +145,13 @@ TABLE = [
     (HEAD + "1.jpg,a dog,a,1e999\n", "line 2, field 'human': '1e999' is not a number"),
     (HEAD + "1.jpg,a dog,a,inf\n", "line 2, field 'human': 'inf' is not a number"),
 ]
+JUDGED = {"image_id": 7, "candidate": "a dog", "good": [3, 4], "fluent": 5}
+DIMENSIONS = [
+    ({"candidate": 3}, "field 'candidate': is not a string"),
+    ({"good": "fine"}, "field 'good': 'fine' is not a number"),
+    ({"references": [1]}, "field 'references': is not a list of strings"),
+    ({"image_id": None}, "printable string, not None"),
+]
 RECORD = '{"image_id": "0", "candidate": "a", "human": 1}\n'
 LINES = [
     '{"image_id": "1", "candidate": "a", "human": 1' + "0" * 400 + "}",
@@ -263,6 +270,17 @@ REFUSED = [
     ),
     *(File("b.jsonl", [{**BATTLE_ROWS[0], **of}], battles, {}, line) for of, line in BATTLES),
     *(File("t.csv", text, rated, {}, line) for text, line in TABLE),
+    *(
+        File("t.jsonl", [JUDGED | of], rated, {"human": ["good", "fluent"]}, line)
+        for of, line in DIMENSIONS
+    ),
+    File(
+        "t.jsonl",
+        [JUDGED],
+        rated,
+        {"human": ["worth", "good", "human"]},
+        "line 1, field 'worth', 'human': is missing; the columns are: 'image_id', ",
+    ),
     *(File("t.jsonl", RECORD + line, rated, {}, r"t\.jsonl, line 2.*: ") for line in LINES),
     *(File("s.csv", records, columns_of_scores, {}, re.escape(line)) for records, line in SCORES),
     *(File("t.json", rows, load_systems, {}, line) for rows, line in SYSTEMS),

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from metaeval.data.system_captions import find_system_files, read_system_captions
-from metaeval.errors import ConfigError, InputError
+from metaeval.errors import InputError
 from tests.shared import write_json as write
 
 KNOWN = frozenset({1, 2, 3})
@@ -34,21 +34,6 @@ def test_files_by_folder_file_list_and_name(tmp_path: Path) -> None:
     assert find_system_files(str(b)) == {"b": b}
     assert find_system_files([str(b), str(a)]) == {"b": b, "a": a}
     assert find_system_files({"Mine": str(a)}) == {"Mine": a}
-
-
-def test_files_that_cannot_be_meant(tmp_path: Path) -> None:
-    a = write(tmp_path / "a.json", [])
-    for name in ("empty", "other"):
-        (tmp_path / name).mkdir()
-    other = write(tmp_path / "other" / "a.json", []).parent
-    for given, kind, problem in (
-        *((given, ConfigError, "captions=FOLDER") for given in (None, "", [], {})),
-        (str(tmp_path / "gone.json"), InputError, "file not found"),
-        (str(tmp_path / "empty"), InputError, r"holds no table .*\.json"),
-        ([str(a), str(other)], ConfigError, "two systems are called 'a'"),
-    ):
-        with pytest.raises(kind, match=problem):
-            find_system_files(given)
 
 
 def test_a_file_name_that_is_not_utf8_is_refused(tmp_path: Path) -> None:

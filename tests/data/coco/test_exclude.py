@@ -61,15 +61,9 @@ def test_an_excluded_image_need_not_have_all_its_captions(mine: Path) -> None:
     assert load_coco(captions=mine, exclude="other").image_ids == (1, 3, 5)
 
 
-def test_what_is_not_there_is_one_line(mine: Path, tmp_path: Path) -> None:
-    for exclude, message in (
-        ("nothing", r"dataset\.exclude=nothing: .* were not found"),
-        (tmp_path / "no.json", r"no\.json: file not found; correct dataset\.exclude"),
-        (mine, "no image is left"),
-    ):
-        with pytest.raises(InputError, match=message) as error:
-            load_coco(captions=mine, exclude=exclude)
-        assert "\n" not in str(error.value)
+def test_all_images_are_not_left_out(mine: Path) -> None:
+    with pytest.raises(InputError, match="no image is left"):
+        load_coco(captions=mine, exclude=mine)
 
 
 @pytest.mark.coco

@@ -12,7 +12,7 @@ from metaeval.config import component
 from metaeval.data.coco import files as coco_files
 from metaeval.data.coco.load import find_coco_captions, load_coco
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.errors import ConfigError, InputError
+from metaeval.errors import InputError
 from tests.shared import write_json
 
 CONF = Path(__file__).parents[3] / "conf"
@@ -112,13 +112,6 @@ def test_configuration_reaches_the_loader(tmp_path):
     assert (dataset.name, dataset.human) == ("coco_val2017", ("cat 0",))
     with pytest.raises(MissingMandatoryValue, match="captions"):
         load("dataset/coco")
-
-
-def test_download_is_refused_where_it_cannot_help(tmp_path):
-    with pytest.raises(ConfigError, match="can fetch the splits train2017 and val2017, not 'mine'"):
-        load_coco(split="mine", download=True, cache=tmp_path)
-    with pytest.raises(ConfigError, match="needs a cache folder"):
-        load_coco(download=True)
 
 
 @pytest.mark.coco

@@ -158,16 +158,6 @@ def test_broken_captions_are_refused(name, tmp_path):
     assert "\n" not in str(error.value)
 
 
-def test_paths_that_are_not_there(tmp_path):
-    with pytest.raises(InputError, match=r"no file .*nothing\.json"):
-        load_coco(captions=tmp_path / "nothing.json")
-    path = write(tmp_path / "captions_x.json", captions_file())
-    with pytest.raises(InputError, match=r"folder not found; correct dataset\.images"):
-        load_coco(captions=path, images=path)
-    with pytest.raises(InputError, match=r"file not found; correct dataset\.instances"):
-        load_coco(captions=path, instances=tmp_path)
-
-
 def test_protocol_by_hand(tmp_path):
     path = write(tmp_path / "captions_x.json", captions_file(n=3, k=7))
     dataset = load_coco("mine", captions=path)

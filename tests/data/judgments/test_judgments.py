@@ -10,7 +10,7 @@ from metaeval.data.dataset import Absent
 from metaeval.data.judgments.benchmarks import load_composite, load_crowd, load_expert, load_thumb
 from metaeval.data.judgments.pascal50s import load_pascal50s
 from metaeval.data.judgments.table import load_table
-from metaeval.errors import ConfigError, InputError
+from metaeval.errors import InputError
 from tests.shared import write_json, write_lines
 
 TOKENS = "\n".join(
@@ -20,16 +20,20 @@ TOKENS = "\n".join(
 )
 
 
-@pytest.fixture
-def flickr8k(tmp_path: Path) -> Path:
-    (tmp_path / "Flickr8k.token.txt").write_text(TOKENS + "\n", encoding="utf-8")
-    (tmp_path / "ExpertAnnotations.txt").write_text(
+def flickr8k_files(folder: Path) -> Path:
+    (folder / "Flickr8k.token.txt").write_text(TOKENS + "\n", encoding="utf-8")
+    (folder / "ExpertAnnotations.txt").write_text(
         "a.jpg\tb.jpg#2\t1\t1\t2\na.jpg\ta.jpg#1\t4\t4\t3\nb.jpg\ta.jpg#0\t1\t2\t2\n"
     )
-    (tmp_path / "CrowdFlowerAnnotations.txt").write_text(
+    (folder / "CrowdFlowerAnnotations.txt").write_text(
         "a.jpg\ta.jpg#2\t1\t3\t0\na.jpg\tb.jpg#2\t0.333333333333333\t1\t2\nb.jpg\ta.jpg#0\t0\t0\t4\n"
     )
-    return tmp_path
+    return folder
+
+
+@pytest.fixture
+def flickr8k(tmp_path: Path) -> Path:
+    return flickr8k_files(tmp_path)
 
 
 def test_expert_under_the_protocol_of_clipscore(flickr8k: Path) -> None:
@@ -56,14 +60,6 @@ def test_single_choices_replace_those_of_a_protocol(flickr8k: Path) -> None:
     assert kept.protocol.name == "clipscore2021 with own_captions=keep, documents=image"
     assert (kept.dataset.image_ids, kept.image_index.tolist()) == (("a.jpg", "b.jpg"), [0, 0, 1])
     assert kept.judged[1].candidate in kept.judged[1].references
-    for option, wrong, problem in (
-        ("protocol", "spice", r"protocol: 'spice' is not one of clipscore2021, aver"),
-        ("ratings", "median", r"dataset\.ratings: 'median' is not one of each, mean"),
-        ("n_references", 0, r"dataset\.n_references: 0 "),
-        ("draw", "first", r"dataset\.draw: 'first' "),
-    ):
-        with pytest.raises(ConfigError, match=problem):
-            load_expert(root=flickr8k, **{option: wrong})
 
 
 def test_references_are_drawn_per_image_and_fewer_are_the_first_of_more(flickr8k: Path) -> None:
@@ -103,26 +99,6 @@ def test_images_limit_and_documents_by_image(flickr8k: Path, tmp_path: Path) -> 
     assert {j.image for j in judgments.judged} == {"a.jpg"}
     files = judgments.dataset.part("images")
     assert {str(files.path(i)) for i in judgments.dataset.image_ids} == {str(folder / "a.jpg")}
-    with pytest.raises(ConfigError, match="limit"):
-        load_crowd(root=flickr8k, limit=0)
-
-
-@pytest.mark.parametrize(
-    ("file", "line", "problem"),
-    [
-        ("ExpertAnnotations.txt", "a.jpg\tb.jpg#2\t1\t1", r"line 1: has 4 tab-separated fields"),
-        ("ExpertAnnotations.txt", "a.jpg\tb.jpg#2\t1\t1\tx", r"field 'expert 3': 'x' is not a n"),
-        ("ExpertAnnotations.txt", "z.jpg\tb.jpg#2\t1\t1\t1", r"no caption of 'z.jpg'"),
-        ("ExpertAnnotations.txt", "a.jpg\tb.jpg#9\t1\t1\t1", r"'b.jpg#9' is not in Flickr8k.tok"),
-        ("CrowdFlowerAnnotations.txt", "a.jpg\tb.jpg#2\t0.5\t1\t2", r"0.5 is not the share of 1 y"),
-        ("Flickr8k.token.txt", "a.jpg#1\tx\na.jpg#1\ty", r"line 2.*'a.jpg#1' occurs twice"),
-    ],
-)
-def test_bad_lines_are_named(flickr8k: Path, file: str, line: str, problem: str) -> None:
-    (flickr8k / file).write_text(line + "\n")
-    load = load_crowd if file.startswith("Crowd") else load_expert
-    with pytest.raises(InputError, match=problem):
-        load(root=flickr8k)
 
 
 def test_missing_files_say_where_to_get_them(tmp_path: Path, monkeypatch) -> None:
@@ -133,13 +109,6 @@ def test_missing_files_say_where_to_get_them(tmp_path: Path, monkeypatch) -> Non
         r"\(which is not set\)\. Get them from Flickr8k",
     ):
         load_expert()
-    for load, source in (
-        (load_composite, "imagesdg.wordpress.com"),
-        (load_thumb, "github.com/jungokasai/THumB"),
-        (load_pascal50s, "vrama91.github.io/cider"),
-    ):
-        with pytest.raises(InputError, match=source):
-            load(root=tmp_path)
 
 
 def composite(folder: Path) -> None:
@@ -196,21 +165,6 @@ def test_composite(tmp_path: Path) -> None:
     assert (len(both), last.references, last.system) == (4, ("A ship .",), "caption 4")
     assert last.human == {"correctness": (4.0,), "thoroughness": (5.0,)}
     assert len(load_composite(root=tmp_path, systems=["SDG", "Karpathy"])) == 6
-    for option, wrong, problem in (
-        ("subsets", ["50k", "9k"], r"dataset\.subsets: '50k', '9k' not among 8k, 30k, coco"),
-        ("systems", ["human"], r"dataset\.systems: 'human' not among Human, Karp"),
-    ):
-        with pytest.raises(ConfigError, match=problem):
-            load_composite(root=tmp_path, **{option: wrong})
-
-
-def test_composite_with_other_references_is_refused(tmp_path: Path) -> None:
-    """All of its first captions are among the references; where most are not, these are others."""
-    composite(tmp_path)
-    (tmp_path / "results_20130124.token").write_text("77.jpg#0\tA car .\n77.jpg#1\tA ship .\n")
-    with pytest.raises(InputError, match=r"results_20130124\.token: holds the first caption of 0 "):
-        load_composite(root=tmp_path)
-    assert len(load_composite(root=tmp_path, subsets=["8k", "coco"])) == 6
 
 
 @pytest.mark.coco
@@ -258,15 +212,10 @@ def test_thumb(tmp_path: Path) -> None:
     assert (judgments.dataset.image_ids, index) == (("2453", "974"), [1, 1, 1, 0, 0, 0])
     assert [j.source for j in judgments.judged[::3]] == ["coco:974", "coco:2453"]
     assert len(load_thumb(root=tmp_path, systems=["Up-Down"])) == 2
-    with pytest.raises(ConfigError, match=r"'Up', 'Down' not among Human, Up-Down, VinVL-base"):
-        load_thumb(root=tmp_path, systems=["Up", "Up-Down", "Down"])
     five = load_thumb(root=tmp_path, human_reference=True)
     # the person's own is not one of its references
     assert [j.references[2:] for j in five.judged[:2]] == [("A Human caption.",), ()]
     assert {j.references[:2] for j in five.judged} == {("A dog.", "Some dog.")}
-    (tmp_path / "mscoco_references.json").write_text('{"seg_id": "974", "refs": "A dog."}\n')
-    with pytest.raises(InputError, match=r"line 1, field 'refs': is not a list of strings"):
-        load_thumb(root=tmp_path)
 
 
 def test_a_table_with_several_columns_and_raters(tmp_path: Path) -> None:
@@ -275,17 +224,6 @@ def test_a_table_with_several_columns_and_raters(tmp_path: Path) -> None:
     judgments = load_table(file=path, human=["good", "fluent"], ratings="each")
     assert (judgments.rows("good")[1].tolist(), judgments.means("fluent").tolist()) == ([3, 4], [5])
     assert judgments.facts["without_references"] == 1
-    missing = r"line 1, field 'worth', 'human': is missing; the columns are: 'image_id', "
-    with pytest.raises(InputError, match=missing):
-        load_table(file=path, human=["worth", "good", "human"])
-    for change, problem in (
-        ({"candidate": 3}, "field 'candidate': is not a string"),
-        ({"good": "fine"}, "field 'good': 'fine' is not a number"),
-        ({"references": [1]}, "field 'references': is not a list of strings"),
-        ({"image_id": None}, "printable string, not None"),
-    ):
-        with pytest.raises(InputError, match=problem):
-            load_table(write_lines(path, [{**record, **change}]), human=["good", "fluent"])
 
 
 def test_an_empty_list_of_ratings_is_not_a_judgement(tmp_path: Path) -> None:
@@ -296,60 +234,33 @@ def test_an_empty_list_of_ratings_is_not_a_judgement(tmp_path: Path) -> None:
     assert "1 of 2 records without a judgement left out." in judgments.dataset.notes
 
 
-def cells(*values: str) -> np.ndarray:
-    """A MATLAB cell array of one row."""
-    array = np.empty((1, len(values)), dtype=object)
-    array[0] = values
-    return array
-
-
-def pascal50s(folder: Path, layout: str) -> None:
-    """Two pairs as a struct array or as cells of cells; the second pair swaps B and C in places."""
+def pascal50s(folder: Path, *_: str) -> None:
+    """Two pairs, of which the second swaps B and C in places."""
     pairs = [("2008_1.jpg", "a dog runs ", "a cat"), ("2008_2.jpg", "two men", "one man")]
+    # 36 of 48 people prefer B of the first pair; of the second one exactly half
     triplets = []
     for k, (_, b, c) in enumerate(pairs):
         for j in range(48):
             left, right = (c, b) if k == 1 and j % 2 else (b, c)
-            # 36 of 48 people prefer B of the first pair; of the second one exactly half
             prefers_b = j < 36 if k == 0 else j < 24
-            triplets.append(
-                (f"reference {k} {j}", left, right, 1 if prefers_b == (left == b) else -1)
-            )
-    if layout == "struct":
-        new_input = np.array(
-            [pairs], dtype=[("name", object), ("sent1", object), ("sent2", object)]
+            winner = 1 if prefers_b == (left == b) else -1
+            triplets.append((f"reference {k} {j}", left, right, winner))
+    votes = [(np.array([[-1] * 7 + [1] * 4]),), (np.array([[1] * 10]),)]
+    new_input, result, consensus = (
+        np.array([rows], dtype=[(name, object) for name in names.split()])
+        for rows, names in (
+            (pairs, "name sent1 sent2"),
+            (votes, "result"),
+            (triplets, "A B C winner"),
         )
-        wrapped = [
-            tuple(cells(x) if isinstance(x, str) else np.array([[x]]) for x in t) for t in triplets
-        ]
-        kinds = [(n, object) for n in ("A", "B", "C", "winner")]
-        consensus = np.array([wrapped], dtype=kinds)
-    else:
-        new_input, consensus = np.empty((1, 2), object), np.empty((1, 96), object)
-        for k, pair in enumerate(pairs):
-            new_input[0, k] = cells(*pair)
-        for k, (a, b, c, winner) in enumerate(triplets):
-            row = cells(a, b, c, "")
-            row[0, 3] = winner
-            consensus[0, k] = row
-    result = np.empty((1, 2), object)
-    result[0, 0], result[0, 1] = np.array([[-1] * 7 + [1] * 4]), np.array([[1] * 10])
-    if layout == "struct":
-        result = np.array([[(r,) for r in result[0]]], dtype=[("result", object)])
-    elif layout == "cells":
-        cell = np.empty((1, 2), object)
-        for k in range(2):
-            cell[0, k] = np.empty((1, 1), object)
-            cell[0, k][0, 0] = result[0, k]
-        result = cell
+    )
     pairs_file = {"new_input": new_input, "category": [[1, 4]], "result": result}
     savemat(folder / "pair_pascal.mat", pairs_file)
     savemat(folder / "consensus_pascal.mat", {"triplets": consensus})
 
 
-@pytest.mark.parametrize("layout", ["struct", "cells"])
-def test_pascal50s(tmp_path: Path, layout: str) -> None:
-    pascal50s(tmp_path, layout)
+def test_pascal50s(tmp_path: Path) -> None:
+    pascal50s(tmp_path)
     pairs = load_pascal50s(root=tmp_path, n_references=[1, 48])
     texts = (pairs.image, pairs.first, pairs.second, pairs.category)
     assert list(zip(*texts, strict=True)) == [
@@ -358,50 +269,11 @@ def test_pascal50s(tmp_path: Path, layout: str) -> None:
     ]
     assert pairs.votes.tolist() == [[36, 12], [24, 24]]
     assert pairs.references[1] == tuple(f"reference 1 {j}" for j in range(48))
-    direct = load_pascal50s(root=tmp_path, labels="direct", ties="wrong")
+    assert str(pairs.records) == "2 records read, 2 used, 0 left out"
+    direct = load_pascal50s(root=tmp_path, labels="direct", ties="wrong", limit=1)
     assert pairs.other_votes.tolist() == direct.votes.tolist() == [[4, 7], [10, 0]]
     assert (direct.labels, direct.ties) == ("direct", "wrong")
-    with pytest.raises(ConfigError, match=r"load_pascal50s\.labels: 'both' is not one of "):
-        load_pascal50s(root=tmp_path, labels="both")
     few, many = pairs.documents(3, 0, 0), pairs.documents(48, 0, 0)
     assert few.references[0] == many.references[0][:3]
     assert set(many.references[0]) == set(pairs.references[0])
     assert few.references != pairs.documents(3, 1, 0).references
-    assert len(load_pascal50s(root=tmp_path, limit=1)) == 2
-    assert str(pairs.records) == "2 records read, 2 used, 0 left out"
-    with pytest.raises(ConfigError, match="from 1 to 48"):
-        load_pascal50s(root=tmp_path, n_references=50)
-
-
-def test_pascal50s_refuses_triplets_of_another_pair(tmp_path: Path) -> None:
-    pascal50s(tmp_path, "cells")
-    inputs = np.empty((1, 2), object)
-    inputs[0, 0], inputs[0, 1] = cells("x.jpg", "other", "pair"), cells("y.jpg", "a", "b")
-    savemat(tmp_path / "pair_pascal.mat", {"new_input": inputs, "category": [[1, 4]]})
-    with pytest.raises(InputError, match=r"triplet 1: its captions are not those of pair 1"):
-        load_pascal50s(root=tmp_path)
-    (tmp_path / "pair_pascal.mat").write_text("no matlab")
-    with pytest.raises(InputError, match="not a readable MATLAB file"):
-        load_pascal50s(root=tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("file", "old", "new", "problem"),
-    [
-        ("pair_pascal.mat", b"sent1\0", b"sent9\0", r"new_input 1, field 'sent1': is missing"),
-        ("pair_pascal.mat", b"result\0\0", b"resold\0\0", r"field 'result': .* is missing"),
-        (
-            "consensus_pascal.mat",
-            b"winner\0",
-            b"loser\0\0",
-            r"triplet 1, field 'winner': is missing",
-        ),
-    ],
-)
-def test_pascal50s_refuses_renamed_fields(tmp_path: Path, file, old, new, problem) -> None:
-    pascal50s(tmp_path, "struct")
-    raw = (tmp_path / file).read_bytes()
-    assert old in raw
-    (tmp_path / file).write_bytes(raw.replace(old, new))
-    with pytest.raises(InputError, match=problem):
-        load_pascal50s(root=tmp_path, labels="direct")

@@ -5,8 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from metaeval.data.pairs.benchmarks import ROCOCO, load_rococo, normalise_caption
-from metaeval.errors import InputError
+from metaeval.data.pairs.benchmarks import load_rococo, normalise_caption
 from metaeval.metrics.ngram.cider import Cider
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
@@ -47,19 +46,6 @@ def test_six_true_captions_and_equal_ones(folder: Path) -> None:
 def test_both_sides_have_one_spelling() -> None:
     for caption in ("A man's red-hot  stove, on fire .", "a MAN's red-hot stove on fire"):
         assert normalise_caption(caption) == "a man's red-hot stove on fire"
-
-
-def test_errors_name_the_record(folder: Path) -> None:
-    path = folder / "rococo" / "same_concept.json"
-    for image, captions, problem in (
-        ("val2014/x.jpg", ["a", "b"], "record 0, field 'image'"),
-        ("COCO_val2014_000000000139.jpg", ["a"], "a list of true captions"),
-    ):
-        pair_files.write(path, [{"image": image, "caption": captions}])
-        with pytest.raises(InputError, match=problem):
-            load_rococo(data=folder)
-    with pytest.raises(InputError, match="danger"):
-        load_rococo(data=folder, kinds=[ROCOCO[3]])
 
 
 @pytest.mark.slow

@@ -1,18 +1,14 @@
 """The scenes that the package ships, as a dataset."""
 
 import hashlib
-import inspect
-import json
 from pathlib import Path
 from threading import Thread
 
 import pytest
-import yaml
 
 from metaeval.data.scenes import SPLITS, load_scenes, read_scenes
 from metaeval.data.scenes.cast import THINGS
 from metaeval.data.scenes.load import captions_json, to_json_bytes
-from metaeval.errors import ConfigError
 
 ROOT = Path(__file__).parents[3]
 # SHA-256 of the captions and the graphs of the first 100 scenes, as the generator writes them
@@ -57,17 +53,6 @@ def test_categories_are_cocos() -> None:
     assert {t.id for t in THINGS.values()} == set(range(1, 91)) - missing
 
 
-@pytest.mark.coco
-def test_categories_are_those_of_the_official_file(coco_root: Path) -> None:
-    file = coco_root / "coco/annotations/instances_val2017.json"
-    official = json.loads(file.read_text())["categories"]
-    ours = {(t.id, name) for name, t in THINGS.items()}
-    assert {(c["id"], c["name"]) for c in official} == ours
-    families = {name: t.family for name, t in THINGS.items()}
-    if all("supercategory" in c for c in official):
-        assert {c["name"]: c["supercategory"] for c in official} == families
-
-
 def test_dataset_has_the_contract_s_parts() -> None:
     data = load_scenes(n=12, limit=5, n_references=3)
     assert (len(data), len(data.pool), len(data.pool_ids)) == (5, 12, 12)
@@ -83,31 +68,3 @@ def test_dataset_has_the_contract_s_parts() -> None:
 def test_images_can_be_switched_off() -> None:
     part = load_scenes(n=1, images=False).part("images")
     assert str(part) == "the scenes' images are switched off; set dataset.images=true"
-
-
-@pytest.mark.parametrize(
-    ("options", "problem"),
-    [
-        ({"split": "test"}, "dataset.split must be one of val, dev, train, not 'test'"),
-        ({"n": 0}, "n: 0 is not a whole number"),
-        ({"n": True}, "n: true is not a whole number"),
-        ({"limit": 0}, "load_scenes.limit: 0 is not"),
-        ({"n_references": 0}, "load_scenes.n_references: 0 is"),
-        ({"n_references": 5}, "load_scenes.n_references: 5 is"),
-        ({"size": 8}, "load_scenes.size: 8 is not"),
-        ({"n": 5001}, "dataset.n: 5,001 is more than the 5,000 scenes of 'val'"),
-        ({"n": 1001, "split": "dev"}, "dataset.n: 1,001 is more than the 1,000 scenes of 'dev'"),
-    ],
-)
-def test_bad_options_are_refused(options: dict[str, object], problem: str) -> None:
-    with pytest.raises(ConfigError, match=problem.replace(".", r"\.")):
-        load_scenes(**{"n": 1, **options})  # type: ignore[arg-type]
-
-
-def test_configuration_names_the_loader_s_options() -> None:
-    config = yaml.safe_load((ROOT / "conf/dataset/scenes.yaml").read_text())
-    assert config.pop("_target_") == "metaeval.data.scenes.load_scenes"
-    assert list(config) == list(inspect.signature(load_scenes).parameters)
-    defaults = {k: p.default for k, p in inspect.signature(load_scenes).parameters.items()}
-    same = [k for k in config if k != "cache"]
-    assert {k: config[k] for k in same} == {k: defaults[k] for k in same}
