@@ -1,6 +1,7 @@
 """Files of other people, as they are: a small one of each shape, and what is said of it."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from metaeval.data.pairs.pairs import load_pairs_table
 from metaeval.errors import InputError
 from tests.data.judgments.test_table_fields import FIELDS, ROWS
 from tests.data.read_files import File, battles, captions, check, own, pairs, rated, systems
+from tests.data.table_files import as_json, write
 
 TWO_DOGS = {"1": ["a dog, brown", "the dog"], "2": ["a cat", "the cat"]}
 QUOTED = 'image_id,caption\n1,"a dog, brown"\n1,the dog\n2,a cat\n2,the cat\n'
@@ -128,6 +130,46 @@ FOILED = {
     "caption_1": ["a dog", "a cat", "human", "GPT", {"references": ["bottles rattle"]}],
 }
 LISTED = [{"caption_a": "a dog", "caption_b": "a cat", "vote": "A"}]
+DOG, CAT = ("a.jpg", "a dog", "one dog", "the dog"), ("b.jpg", "a cat", "one cat")
+RATERS = (("x", 1), ("y", 4), ("x", 1), ("x", 4), (None, 5), (None, 5))
+BY = {"fields": {**FIELDS, "rater": "who"}}
+OF_RATERS = [{**ROWS[0], "who": who, "stars": stars} for who, stars in RATERS]
+PARTS = [
+    {**row, "annotator": who, "stars": stars}
+    for row in ROWS
+    for who, stars in (("w1", 4), ("w2", 2))
+]
+OWN_CAPTION = [
+    {"imgid": "a", "mt": "One dog.", "refs": ["one dog", "the dog"], "stars": 4},
+    {"imgid": "a", "mt": "a red bus", "refs": ["one dog", "the dog"], "stars": 1},
+]
+FOIL = [{"image": "a.jpg", "caption": "a dog", "foil": "a cat", "refs": ["one dog"]}]
+IMAGES = ((7, "test", "seven"), (42, "val", "forty-two"))
+REFERENCES: dict[str, Any] = {
+    "annotations.json": {
+        "images": [{"id": i} for i, _, _ in IMAGES],
+        "annotations": [{"id": i, "image_id": i, "caption": t} for i, _, t in IMAGES],
+    },
+    "karpathy.json": {
+        "images": [
+            {"filename": f"{i}.jpg", "cocoid": i, "split": s, "sentences": [{"raw": t}]}
+            for i, s, t in IMAGES
+        ]
+    },
+    "r.csv": "image_id,caption\n7,seven\n42,forty-two\n",
+}
+
+
+def stars(*ratings: Any) -> list[dict[str, Any]]:
+    return [{**row, "stars": rating} for row, rating in zip(ROWS, ratings, strict=True)]
+
+
+def joined(name: str) -> Callable[[Path], object]:
+    """Writes judged captions, and a file with the references of their images next to it."""
+    rows = [{"image_id": i, "candidate": "a dog", "human": 1} for i in ("7.jpg", "000042")]
+    return lambda path: (write(path.with_name(name), REFERENCES[name]), write(path, as_json(rows)))
+
+
 COMMON = ("by their common names", "the delimiter is semicolon")
 SHAPES = [
     *(
@@ -282,14 +324,73 @@ SHAPES = [
             ),
         )
     ),
+    # several raters, labels, references of another file or beside the caption
+    File(
+        "t.json",
+        OF_RATERS,
+        rated,
+        BY,
+        [(*DOG, 2.0, 4.0, 5.0, 5.0)],  # x: (1 + 1 + 4) / 3
+        "2 records rate a caption again by the same rater: averaged.",
+    ),
+    File("t.json", OF_RATERS[:2], rated, BY, [(*DOG, 1.0, 4.0)], "2 ratings are of 1 captions"),
+    File("t.json", PARTS, rated, {}, [(*DOG, 4.0, 2.0), (*CAT, 4.0, 2.0)], "4 ratings are of 2"),
+    *(
+        File(
+            "t.json",
+            stars(*labels),
+            rated,
+            {"fields": FIELDS, "higher_is_better": False},
+            [(*DOG, -1.0), (*CAT, 0.0)],
+        )
+        for labels in ((True, False), ("true", "False"), (1, 0))
+    ),
+    File("t.json", stars(2.5, True), rated, {}, r"t\.json.*'human': is True, earlier .* numbers"),
+    File("t.json", stars("false", "3"), rated, {}, "'human': is '3', earlier .* true or false"),
+    *(
+        File("t.json", OWN_CAPTION, rated, {"own_captions": how}, [("a", "One dog.", *one), other])
+        for how, one, other in (
+            ("leave_out", ["the dog", 4.0], ("a", "a red bus", "one dog", "the dog", 1.0)),
+            ("unreference", ["the dog", 4.0], ("a", "a red bus", "the dog", 1.0)),
+        )
+    ),
+    *(
+        File(
+            "t.json",
+            joined(name),
+            rated,
+            {"references": name},
+            [("7.jpg", "a dog", "seven", 1.0), ("000042", "a dog", "forty-two", 1.0)],
+        )
+        for name in REFERENCES
+    ),
+    *(
+        File("p.json", FOIL, pairs, {"fields": fields}, [("a dog", "a cat")])
+        for fields in ({"image_id": "image", "true": "caption", "false": "foil"}, {})
+    ),
+    *(
+        File(
+            name,
+            [
+                {"image_id": 2, "caption": "A dog.", refs: ["A brown dog.", "Dogs  run."]},
+                {"image_id": 1, "caption": "A cat.", refs: []},
+            ],
+            own,
+            {},
+            {1: ["A cat."], 2: ["A dog.", "A brown dog.", "Dogs run."]},
+        )
+        for name in ("c.jsonl", "c.csv")
+        for refs in ("references", "refs")
+    ),
     File("t.xlsx", b"PK no zip", own, {}, r"t\.xlsx: is not a workbook \(\.xlsx\)"),
 ]
 
 
 @pytest.mark.parametrize("file", SHAPES, ids=lambda file: file.name)
 def test_each_shape_is_read_or_refused(
-    file: File, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    file: File, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     check(file, tmp_path, caplog)
     assert file != SHAPES[0] or not caplog.text  # a file of commas: nothing is guessed
 

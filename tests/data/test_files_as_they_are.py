@@ -16,7 +16,6 @@ from omegaconf import OmegaConf
 from metaeval.config import compose_config
 from metaeval.data.dataset import Absent
 from metaeval.data.own.captions import load_own
-from metaeval.data.system_captions import read_system_captions
 from metaeval.errors import ends_with_status
 from metaeval.overrides import hydra_arguments, override_texts
 from tests.data.read_files import (
@@ -386,18 +385,6 @@ def test_each_row_of_the_documentation_has_a_file() -> None:
     page = (ROOT / "docs/own.md").read_text("utf-8").partition("<!-- files -->")[2]
     rows = re.findall(r"^\| (.+?) \| ", page.partition("<!-- end of files -->")[0], re.MULTILINE)
     assert rows[1:] == list(FILES)
-
-
-def test_llavas_published_captions_are_read(coco_root: Path) -> None:
-    """A list of objects with one caption each, under the id of its image."""
-    path = coco_root / "coco" / "captioners_2023" / "llava-1.5-7b_briefly.json"
-    if not path.is_file():
-        pytest.skip(f"METAEVAL_DATA has no {path.name}")
-    published = {int(k): v for record in json.loads(path.read_text()) for k, v in record.items()}
-    read = read_system_captions(path, "llava", set(published))
-    assert {i: text.split() for i, text in read.captions.items()} == {
-        i: text.split() for i, text in published.items()
-    }
 
 
 ROWS = [

@@ -8,7 +8,6 @@ import pytest
 from metaeval.data.dataset import CaptionDataset
 from metaeval.data.own.captions import load_own
 from metaeval.errors import InputError
-from tests.data.table_files import write
 from tests.shared import write_json
 
 KARPATHY = {
@@ -114,17 +113,3 @@ def test_a_folder_of_images_is_a_dataset_without_captions(tmp_path: Path) -> Non
     assert load_own(images=tmp_path, limit=1).image_ids == (7,)
     (tmp_path / "a_dog.jpeg").write_bytes(b"")
     assert load_own(images=tmp_path).image_ids == ("000000000042", "7", "a_dog")
-
-
-@pytest.mark.parametrize("name", ["references", "refs"])
-@pytest.mark.parametrize("suffix", ["jsonl", "csv"])
-def test_a_record_may_bring_its_references(tmp_path: Path, name: str, suffix: str) -> None:
-    """Each image's caption comes first: it is the one that is corrupted."""
-    rows = [
-        {"image_id": 2, "caption": "A dog.", name: ["A brown dog.", "Dogs  run."]},
-        {"image_id": 1, "caption": "A cat.", name: []},
-    ]
-    data = load_own(write(tmp_path / f"mine.{suffix}", rows))
-    assert data.human == ("A cat.", "A dog.")
-    assert data.references == ((), ("A brown dog.", "Dogs run."))
-    assert str(data.records) == "4 records read, 4 used, 0 left out"

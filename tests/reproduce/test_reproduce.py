@@ -317,21 +317,15 @@ def test_a_paper_is_added_by_one_file(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "Table 1" in (tmp_path / "out" / "report.html").read_text()
 
 
-@pytest.mark.parametrize(
-    ("items", "options", "problem"),
-    [
-        ("items:\n" + ONE, ["p/one", "--quick"], "reproduce.quick: none of the chosen items takes"),
-        ("items: []\n", [], "reproduce.papers: the files of "),
-    ],
-)
-def test_nothing_to_compute_is_one_line(
-    tmp_path: Path, items: str, options: list[str], problem: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "p.yaml").write_text(HEAD.partition("items:")[0] + items)
-    folders = ("--papers", str(tmp_path), "--out", str(tmp_path / "out"))
-    assert run_verb(["reproduce", *options, *folders]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith(f"metaeval: {problem}")
+def test_nothing_to_compute_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for items, options, problem in (
+        (ONE, ["p/one", "--quick"], "reproduce.quick: none of the chosen items takes"),
+        ("  []\n", [], "reproduce.papers: the files of "),
+    ):
+        (tmp_path / "p.yaml").write_text(HEAD + items)
+        folders = ("--papers", str(tmp_path), "--out", str(tmp_path / "out"))
+        assert run_verb(["reproduce", *options, *folders]) == 2
+        assert capsys.readouterr().err.startswith(f"metaeval: {problem}")
 
 
 @pytest.mark.parametrize(
@@ -379,19 +373,23 @@ def test_a_broken_file_is_one_line_with_its_field(
 def test_a_folder_of_papers_that_is_wrong(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    def listed(folder: Path = tmp_path) -> tuple[int, str]:
+        code = run_verb(["reproduce", "--papers", str(folder), "--list"])
+        return code, "".join(capsys.readouterr())
+
     (tmp_path / "a.yaml").write_text(HEAD + ONE)
-    assert run_verb(["reproduce", "--papers", str(tmp_path), "--list"]) == 0
-    assert capsys.readouterr().out == "p/one  T\n"
-    (tmp_path / "b.yaml").write_text(HEAD + ONE.replace("one", "two"))
-    assert run_verb(["reproduce", "--papers", str(tmp_path), "--list"]) == 2
-    problem = "b.yaml, field 'paper': another file has the paper 'p' too"
-    assert problem in capsys.readouterr().err
-    (tmp_path / "b.yaml").unlink()
-    os.mkfifo(tmp_path / "b.yaml")
-    assert run_verb(["reproduce", "--papers", str(tmp_path), "--list"]) == 2
-    assert "b.yaml: is not a regular file" in capsys.readouterr().err
-    assert run_verb(["reproduce", "--papers", str(tmp_path / "none"), "--list"]) == 2
-    assert "none: is not a folder with .yaml files of papers" in capsys.readouterr().err
+    other = tmp_path / "b.yaml"
+    assert listed() == (0, "p/one  T\n")
+    other.write_text(HEAD + ONE.replace("one", "two"))
+    twice = listed()
+    other.unlink()
+    os.mkfifo(other)
+    for (code, line), problem in (
+        (twice, "b.yaml, field 'paper': another file has the paper 'p' too"),
+        (listed(), "b.yaml: is not a regular file"),
+        (listed(tmp_path / "none"), "none: is not a folder with .yaml files of papers"),
+    ):
+        assert (code, problem in line) == (2, True)
 
 
 def test_merges_and_aliases_are_read_as_the_shipped_papers_write_them(tmp_path: Path) -> None:

@@ -5,17 +5,13 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from omegaconf import OmegaConf
-from omegaconf.errors import MissingMandatoryValue
 
-from metaeval.config import component
 from metaeval.data.coco import files as coco_files
 from metaeval.data.coco.load import find_coco_captions, load_coco
-from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.data.dataset import Absent
 from metaeval.errors import InputError
 from tests.shared import write_json
 
-CONF = Path(__file__).parents[3] / "conf"
 
 
 def captions_at(folder: Path, word: str = "dog", split: str = "val2017") -> Path:
@@ -96,22 +92,6 @@ def test_images_and_objects_are_found_in_all_layouts(tmp_path, monkeypatch):
     dataset = load_coco(cache=tmp_path / "cache")
     assert dataset.part("objects")[42].labels == ()
     assert set(dataset.sources) == {"captions_val2017.json", "instances_val2017.json"}
-
-
-def test_configuration_reaches_the_loader(tmp_path):
-    def load(group: str, **options: str) -> CaptionDataset:
-        config = {name: OmegaConf.load(CONF / f"{name}.yaml") for name in ("paths/default", group)}
-        merged = OmegaConf.create({"paths": config["paths/default"], "dataset": config[group]})
-        merged.dataset.update(options)
-        return component(merged.dataset, "dataset")
-
-    dataset = load("dataset/coco", captions=str(captions_at(tmp_path, split="mine")))
-    assert (dataset.name, dataset.human) == ("coco", ("dog 0",))
-    captions_at(tmp_path, "cat")
-    dataset = load("dataset/coco_val2017", root=str(tmp_path))
-    assert (dataset.name, dataset.human) == ("coco_val2017", ("cat 0",))
-    with pytest.raises(MissingMandatoryValue, match="captions"):
-        load("dataset/coco")
 
 
 @pytest.mark.coco

@@ -57,28 +57,6 @@ def test_a_drawing_fills_its_box(category: str) -> None:
     assert beyond <= 12
 
 
-# Things drawn in one colour whatever they are said to be have no colour to name.
-@pytest.mark.parametrize(
-    "category",
-    [c for c, t in THINGS.items() if len(t.colours) > 1 and c not in ("traffic light", "bear")],
-)
-def test_a_named_colour_is_the_drawing_s_commonest(category: str) -> None:
-    """Of the named colours, the right one (or its shades) covers more than any other change."""
-    options = [c for c in THINGS[category].colours if c in COLOURS]
-    shades = {"banana", "apple", "cake", "donut", "cow", "teddy bear", "bicycle", "sheep"}
-
-    def share(said: str, colour: str) -> float:
-        """Of the pixels of a drawing said to have a colour, those that have one."""
-        pixels = drawn(category, {"colour": said}).reshape(-1, 3).astype(int)
-        pixels = pixels[(pixels != BLANK).any(-1)]
-        return float((np.abs(pixels - COLOURS[colour]).sum(-1) <= 24).mean())
-
-    for colour in options:
-        exact = share(colour, colour)
-        before = share(next(c for c in options if c != colour), colour)
-        assert exact > before or category in shades, (category, colour, exact, before)
-
-
 @pytest.mark.parametrize("setting", list(SETTINGS))
 def test_every_setting_fills_the_image(setting: str) -> None:
     g = next(g for g in read_scenes("train", 2000) if g.setting == setting)
