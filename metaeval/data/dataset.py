@@ -145,19 +145,14 @@ class CaptionDataset:
     )  # of these images, so a smaller dataset begins anew
 
     def __post_init__(self) -> None:
-        n = len(self.image_ids)
-        if not n:
+        if not self.image_ids:
             raise ValueError("a dataset needs at least one image")
-        if len(self.human) != n or len(self.references) != n:
-            raise ValueError("image_ids, human and references differ in length")
-        if len(self.pool) != len(self.pool_ids):
-            raise ValueError("pool and pool_ids differ in length")
-        if len(self.image_source or self.image_ids) != n:
-            raise ValueError("image_ids and image_source differ in length")
-        if len(self.pool_source or self.pool_ids) != len(self.pool_ids):
-            raise ValueError("pool_ids and pool_source differ in length")
-        if len(self.documents or self.image_ids) != n:
-            raise ValueError("image_ids and documents differ in length")
+        of_ids = {"image_ids": ("human", "references", "image_source", "documents")}
+        for ids, names in {**of_ids, "pool_ids": ("pool", "pool_source")}.items():
+            for name in names:
+                values = getattr(self, name)
+                if values is not None and len(values) != len(getattr(self, ids)):
+                    raise ValueError(f"{ids} and {name} differ in length")
         if any(a > b for a, b in zip(self.image_ids, self.image_ids[1:], strict=False)):  # type: ignore[operator]
             raise ValueError("image_ids must be ascending")
 

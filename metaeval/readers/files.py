@@ -11,7 +11,7 @@ import json
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -44,28 +44,20 @@ def open_binary(path: Path, most: int | None = None) -> BufferedReader:
     Raises InputError for a file that does not exist or cannot be read, that is not a regular file
     (a pipe would wait for ever, a device has no end), or that has more than `most` bytes.
     """
+    if os.path.isdir(path):
+        raise InputError("is a folder, not a file", file=path)
     try:
-        file = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-        state = os.fstat(file)
+        file = os.fdopen(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb")
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         problem = getattr(error, "strerror", None) or error
         raise InputError(f"cannot be read ({problem})", file=path) from None
-    opened: BufferedReader | None = None
-    try:
-        if stat.S_ISDIR(state.st_mode):
-            raise InputError("is a folder, not a file", file=path)
-        if not stat.S_ISREG(state.st_mode):
-            raise InputError("is not a regular file", file=path)
-        if most is not None and state.st_size > most:
-            raise InputError(
-                f"has {state.st_size:,} bytes, and at most {most:,} are read", file=path
-            )
-        opened = os.fdopen(file, "rb")
-        return opened
-    finally:
-        if opened is None:
-            with suppress(OSError):
-                os.close(file)
+    state = os.fstat(file.fileno())
+    too_large = most is not None and state.st_size > most
+    if too_large or not stat.S_ISREG(state.st_mode):
+        file.close()
+        size = f"has {state.st_size:,} bytes, and at most {most:,} are read"
+        raise InputError(size if too_large else "is not a regular file", file=path)
+    return file
 
 
 def read_bytes(path: Path, most: int = MOST_TEXT) -> bytes:

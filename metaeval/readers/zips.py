@@ -1,17 +1,15 @@
 """Zip archives: single members, with their size checked before they are unpacked."""
 
 import zipfile
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
 from metaeval.errors import InputError
-from metaeval.readers.files import one_line, open_binary
+from metaeval.readers.files import native_errors, open_binary
 
 MOST_MEMBERS = 200_000
 _MOST_RATIO = 200  # what deflate reaches on text and numbers; a bomb has a thousand
-_BROKEN = (zipfile.BadZipFile, OSError, EOFError, zlib.error, ValueError)
 _FOLDER = 0x10  # an attribute of MS-DOS, which PyTorch's own reader heeds
 _FREE = 1 << 20  # bytes to which any member may unpack
 _MOST_STORED = 64 << 30  # bytes of a member that is not compressed
@@ -20,31 +18,19 @@ _MOST_STORED = 64 << 30  # bytes of a member that is not compressed
 def open_zip(path: Path, what: str = "zip archive") -> zipfile.ZipFile:
     """An archive, open; InputError where it is damaged or names a member twice."""
     open_binary(path).close()  # a regular file that can be read
-    archive: zipfile.ZipFile | None = None
-    try:
+    with native_errors(path, what, "is not a {}, or is cut short"):
         archive = zipfile.ZipFile(path)
-        names = archive.namelist()
-        if len(names) > MOST_MEMBERS:
-            raise ValueError(f"it has {len(names):,} members")
-        if len(set(names)) != len(names):
-            raise ValueError("a member occurs twice")
-        if names and min(entry.header_offset for entry in archive.infolist()) > 0:
-            raise ValueError("unexpected bytes before its first member")
-        return archive
-    except (
-        zipfile.BadZipFile,
-        OSError,
-        ValueError,
-        NotImplementedError,
-        OverflowError,
-        MemoryError,
-        IndexError,
-    ) as error:
-        if archive is not None:
+        names, first = (
+            archive.namelist(),
+            min((e.header_offset for e in archive.filelist), default=0),
+        )
+        problem = f"it has {len(names):,} members" if len(names) > MOST_MEMBERS else ""
+        problem = "a member occurs twice" if len(set(names)) != len(names) else problem
+        problem = "unexpected bytes before its first member" if first > 0 else problem
+        if problem:
             archive.close()
-        raise InputError(
-            f"is not a {what}, or is cut short ({one_line(error, 100)})", file=path
-        ) from None
+            raise ValueError(problem)
+        return archive
 
 
 def read_member(
@@ -78,12 +64,8 @@ def read_member(
             file=path,
             field=name,
         )
-    try:
+    with native_errors(path, "", "cannot be read", name):
         return archive.open(entry)
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, RuntimeError) as error:
-        raise InputError(
-            f"cannot be read ({one_line(error, 100)})", file=path, field=name
-        ) from None
 
 
 def unpack_member(
@@ -98,7 +80,7 @@ def unpack_member(
     part = target.with_name(target.name + ".part")
     try:
         with read_member(archive, name, path, most) as stream, part.open("wb") as out:
-            while block := _block(stream, path, name):
+            while block := _read(stream, path, name, 1 << 20):
                 out.write(block)
                 seen(len(block))
         part.replace(target)
@@ -106,16 +88,9 @@ def unpack_member(
         part.unlink(missing_ok=True)
 
 
-def _block(stream: IO[bytes], path: Path, name: str) -> bytes:
-    try:
-        return stream.read(1 << 20)
-    except _BROKEN as error:
-        raise InputError(_damage(error), file=path, record=name) from None
-
-
-def _damage(error: Exception) -> str:
-    words = "its checksum is wrong" if "CRC" in str(error) else one_line(error, 100)
-    return f"is damaged: {words}"
+def _read(stream: IO[bytes], path: Path, name: str, n: int = -1) -> bytes:
+    with native_errors(path, "", "is damaged", name):
+        return stream.read(n)
 
 
 def member_bytes(
@@ -123,15 +98,12 @@ def member_bytes(
 ) -> bytes:
     """All bytes of a member, with its checksum verified."""
     with read_member(archive, name, path, most, stored=stored) as file:
-        try:
-            return file.read()
-        except _BROKEN as error:
-            raise InputError(_damage(error), file=path, record=name) from None
+        return _read(file, path, name)
 
 
 def check_members(archive: zipfile.ZipFile, path: Path) -> None:
     """Refuse an archive with a member that is compressed, damaged, or has another checksum."""
     for name in archive.namelist():
         with read_member(archive, name, path, _MOST_STORED, stored=True) as file:
-            while _block(file, path, name):
+            while _read(file, path, name, 1 << 20):
                 pass

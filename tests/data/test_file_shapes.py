@@ -132,7 +132,7 @@ FOILED = {
 LISTED = [{"caption_a": "a dog", "caption_b": "a cat", "vote": "A"}]
 DOG, CAT = ("a.jpg", "a dog", "one dog", "the dog"), ("b.jpg", "a cat", "one cat")
 RATERS = (("x", 1), ("y", 4), ("x", 1), ("x", 4), (None, 5), (None, 5))
-BY = {"fields": {**FIELDS, "rater": "who"}}
+BY = {"fields": {"rater": "who"}}
 OF_RATERS = [{**ROWS[0], "who": who, "stars": stars} for who, stars in RATERS]
 PARTS = [
     {**row, "annotator": who, "stars": stars}

@@ -234,7 +234,7 @@ def test_a_flipped_byte_is_found(tmp_path: Path) -> None:
     raw = bytearray(path.read_bytes())
     raw[raw.index(b"\x00\x00\xc0\x3f" * 8) + 18] ^= 1
     path.write_bytes(raw)
-    assert "checksum is wrong" in refusal(path)
+    assert "is damaged (Bad CRC-32" in refusal(path)
 
 
 def test_safetensors(tmp_path: Path) -> None:

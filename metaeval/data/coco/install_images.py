@@ -30,7 +30,10 @@ def install(cache: Path, source: Path | None = None, url: str = URL, md5: str = 
             raise InputError("no .jpg file in it", file=source)
         target.mkdir(parents=True, exist_ok=True)
         for file in progress_bar(photographs, desc="images", unit=""):
-            _place(target / file.name, file)
+            if not _is_there(target / file.name, file.stat().st_size):
+                part = target / f"{file.name}.part"
+                shutil.copyfile(file, part)
+                part.replace(target / file.name)
     else:
         archive = source or download(url, folder / "val2017.zip", md5=md5, most=1 << 30)
         _unpack(archive, target)
@@ -57,12 +60,3 @@ def _unpack(archive: Path, target: Path) -> None:
 
 def _is_there(file: Path, size: int) -> bool:
     return file.is_file() and file.stat().st_size == size
-
-
-def _place(file: Path, source: Path) -> None:
-    """Copy a file atomically, unless it exists already."""
-    if _is_there(file, source.stat().st_size):
-        return
-    part = file.with_name(file.name + ".part")
-    shutil.copyfile(source, part)
-    part.replace(file)

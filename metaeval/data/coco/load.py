@@ -6,7 +6,7 @@ The default dataset: COCO val2017 where it is found, otherwise the embedded scen
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import Unpack
 
 from metaeval.data.annotated_images import images_in
 from metaeval.data.coco.captions import CaptionFile, read_captions
@@ -235,11 +235,9 @@ def _objects(
 STAND_IN = 1000  # scenes: with every metric a first run then ends within minutes
 
 
-class CocoFiles(TypedDict, total=False):
+class CocoFiles(Places, total=False):
     """What only COCO has: see `load_coco`."""
 
-    root: str | Path | None
-    data: str | Path | None
     captions: str | Path | None
     instances: str | Path | None
     images: str | Path | None
@@ -252,7 +250,6 @@ class CocoFiles(TypedDict, total=False):
 def load_auto(
     limit: Limit = None,
     n_references: PositiveInt = 4,
-    cache: str | Path | None = None,
     **options: Unpack[CocoFiles],
 ) -> CaptionDataset:
     """COCO val2017, or the embedded `scenes`, which then say so in `CaptionDataset.fallback`.
@@ -264,16 +261,10 @@ def load_auto(
     Raises InputError for what `load_coco` refuses.
     """
     wanted = any(options.get(key) for key in ("root", "captions", "download"))
-    if wanted or not isinstance(
-        find_coco_captions("val2017", data=options.get("data"), cache=cache), Absent
-    ):
+    data, cache = options.get("data"), options.get("cache")
+    if wanted or not isinstance(find_coco_captions("val2017", data=data, cache=cache), Absent):
         return load_coco(
-            "coco_val2017",
-            "val2017",
-            limit=limit,
-            n_references=n_references,
-            cache=cache,
-            **options,
+            "coco_val2017", "val2017", limit=limit, n_references=n_references, **options
         )
     from metaeval.data.scenes import load_scenes  # only where it is needed
 

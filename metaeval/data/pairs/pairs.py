@@ -274,17 +274,11 @@ def is_near_copy(caption: str, other: str) -> bool:
     >>> is_near_copy("A man on a horse.", "Two dogs in the snow.")
     False
     """
+    from nltk.metrics.distance import edit_distance
+
     a, b = ([w for w in map(letters_and_digits, text.split()) if w] for text in (caption, other))
-    longer = max(len(a), len(b))
-    if abs(len(a) - len(b)) > NEAR_COPY * longer:
-        return False
-    previous = list(range(len(b) + 1))
-    for i, word in enumerate(a, 1):
-        row = [i]
-        for j, with_ in enumerate(b, 1):
-            row.append(min(previous[j] + 1, row[-1] + 1, previous[j - 1] + (word != with_)))
-        previous = row
-    return previous[-1] <= NEAR_COPY * longer
+    most = NEAR_COPY * max(len(a), len(b))
+    return abs(len(a) - len(b)) <= most and edit_distance(a, b) <= most
 
 
 NOTES = (

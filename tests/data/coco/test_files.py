@@ -13,7 +13,6 @@ from metaeval.errors import InputError
 from tests.shared import write_json
 
 
-
 def captions_at(folder: Path, word: str = "dog", split: str = "val2017") -> Path:
     """A captions file of one image under FOLDER/annotations."""
     path = folder / "annotations" / f"captions_{split}.json"
