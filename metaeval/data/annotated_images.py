@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Protocol, TypedDict, Unpack
 
 from metaeval.cores import core_count
 from metaeval.data.coco.files import search_bases
@@ -266,20 +266,30 @@ def annotated_images(
     }
 
 
-def sources_of_ids(
-    ids: Iterable[str],
-    names: Mapping[ImageId, str],
+class _OfImage(Protocol):
+    """A record of a table: of which image it is, and the name of the image's file."""
+
+    @property
+    def image(self) -> str: ...
+
+    @property
+    def file(self) -> str | None: ...
+
+
+def sources_of_records(
+    records: Sequence[_OfImage],
     *,
     declared: str | None,
     collection: str,
     **places: Unpack[ImagePlaces],
 ) -> tuple[dict[ImageId, ImageSource | None], list[str]]:
-    """The source of each image of a table, and a note where it is not known.
+    """The source of each image of a table's records, and a note where it is not known.
 
     As `metaeval.data.identity.sources_of`; where nothing is declared and no file is named, ids
     that are, all of them, ids of annotated images of COCO are COCO's.
     """
-    keys = list(ids)
+    keys = list(dict.fromkeys(record.image for record in records))
+    names: dict[ImageId, str] = {r.image: r.file for r in records if r.file}
     if declared is None and not names and all(key.isdecimal() for key in keys):
         given = places.get("instances")
         files = [user_path(given)] if given else instances_files(places.get("data"))

@@ -9,7 +9,7 @@ from typing import Any
 from metaeval.data.dataset import ImageId, RecordCount
 from metaeval.data.fields import Fields, rename_fields
 from metaeval.data.identity import IdJoin
-from metaeval.data.own.tables import read_table, tables_in
+from metaeval.data.own.tables import read_table, table_files
 from metaeval.data.records import check_id, json_type
 from metaeval.data.tidy import Tidy, count_captions
 from metaeval.errors import ConfigError, InputError
@@ -128,10 +128,7 @@ def find_system_files(given: Any) -> dict[str, Path]:
     if isinstance(given, Mapping):
         named = [(str(name), user_path(str(path))) for name, path in given.items()]
     else:
-        places = [given] if isinstance(given, str | Path) else list(given)
-        paths = [user_path(str(place)) for place in places]
-        files_of = (tables_in(path) if path.is_dir() else [path] for path in paths)
-        named = [(file.stem, file) for several in files_of for file in several]
+        named = [(path.stem, path) for path in table_files(given, "captions=…")]
     files: dict[str, Path] = {}
     for name, path in named:
         if not path.is_file():

@@ -68,7 +68,8 @@ def plain(value: Any) -> Any:
         return sorted(map(str, value))
     if isinstance(value, Iterable) and not isinstance(value, str | bytes):
         return list(map(plain, value))
-    return None if isinstance(value, float) and np.isnan(value) else value
+    assert value not in (np.inf, -np.inf), "a number that is not finite"
+    return None if value != value else value
 
 
 def one_file(

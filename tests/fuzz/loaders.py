@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.io import savemat
 
 import metaeval
 from metaeval.cli.main import run_verb
@@ -37,6 +36,7 @@ from metaeval.text.word_vectors.base import VectorFile
 from metaeval.vision.regions.bottomup import BottomUpRegions
 from metaeval.vision.regions.gold import GoldRegions
 from metaeval.weights import pretrained
+from tests.data.judgments.test_judgments import pascal50s as make_pascal
 from tests.data.table_files import as_json, write
 from tests.fuzz import pairs_and_own as own
 from tests.fuzz.base import Loader, lines, one_file, tables
@@ -171,21 +171,6 @@ OWN = [{"image_id": f"{i}.jpg", "caption": text} for i in (1, 2) for text in CAP
 
 def read_own(path: Path) -> Any:
     return load_own(path, split="all" if path.name == "karpathy.json" else None)
-
-
-def make_pascal(folder: Path) -> None:
-    inputs = np.zeros((1, 4), dtype=[(n, object) for n in ("name", "sent1", "sent2")])
-    result = np.zeros((1, 4), dtype=[("result", object)])
-    triplets = np.zeros((1, 4 * 48), dtype=[(n, object) for n in ("A", "B", "C", "winner")])
-    for k in range(4):
-        inputs[0, k] = (f"2008_00{k % 2}.jpg", CAPTIONS[0], f"a man {k}")
-        result[0, k] = (np.array([[1, -1, 1]]),)
-        for j in range(48):
-            winner = np.array([[1 if j % 3 else -1]])
-            triplets[0, 48 * k + j] = (f"reference {j}", CAPTIONS[0], f"a man {k}", winner)
-    pairs = {"new_input": inputs, "category": np.array([[1, 2, 3, 4]]), "result": result}
-    savemat(folder / "pair_pascal.mat", pairs)
-    savemat(folder / "consensus_pascal.mat", {"triplets": triplets}, do_compression=True)
 
 
 # word vectors

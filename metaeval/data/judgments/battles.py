@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.data.annotated_images import ImagePlaces, sources_of_ids
+from metaeval.data.annotated_images import ImagePlaces, sources_of_records
 from metaeval.data.coco.captions import CocoReferences
 from metaeval.data.dataset import ImageId, RecordCount
 from metaeval.data.download import data_folder
@@ -303,13 +303,8 @@ def arrange_battles(
                 "reference left (dataset.own_captions=keep leaves the captions in)."
             )
             log.warning("%s", messages[-1])
-    names: dict[ImageId, str] = {b.image: b.file for b in battles if b.file}
-    photographs, note = sources_of_ids(
-        dict.fromkeys(b.image for b in battles),
-        names,
-        declared=photographed,
-        collection=name,
-        **places,
+    photographs, note = sources_of_records(
+        battles, declared=photographed, collection=name, **places
     )
     winner = np.array([b.winner for b in battles])
     named = all(b.first_system and b.second_system for b in battles)
@@ -338,7 +333,7 @@ def arrange_battles(
         else (),
         raters=tuple(b.rater for b in battles),
         photographs={str(image): source for image, source in photographs.items()},
-        names=names,
+        names={b.image: b.file for b in battles if b.file},
         instances=places.get("instances"),
     )
 

@@ -14,7 +14,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from metaeval.data.annotated_images import sources_of_ids
+from metaeval.data.annotated_images import sources_of_records
 from metaeval.data.dataset import ImageId
 from metaeval.data.fields import Fields, common_columns, fields_in, is_missing, rename_fields
 from metaeval.data.identity import ImageIdRegistry, image_key
@@ -153,11 +153,13 @@ def load_table(
         judged = captions
     else:
         notes += _repeated(judged)
-    judged, note = _with_sources(judged, image_source, name, instances, data)
+    sources, note = sources_of_records(
+        judged, declared=image_source, collection=name, instances=instances, data=data
+    )
     arranged = arrange(
         name,
         name,
-        judged,
+        [replace(j, source=sources[j.image]) for j in judged],
         chosen,
         sources={path.name: table.sha256},
         notes=[*reader.tidy.notes(), *notes, *note],
@@ -457,26 +459,6 @@ def _repeated(judged: Sequence[JudgedCaption]) -> list[str]:
     )
     log.warning("%s", note)
     return [note]
-
-
-def _with_sources(
-    judged: Sequence[JudgedCaption],
-    declared: str | None,
-    name: str,
-    instances: str | Path | None,
-    data: str | Path | None,
-) -> tuple[list[JudgedCaption], list[str]]:
-    """The captions with what is known of their photographs, and a note where it is not."""
-    names: dict[ImageId, str] = {j.image: j.file for j in judged if j.file}
-    sources, note = sources_of_ids(
-        dict.fromkeys(j.image for j in judged),
-        names,
-        declared=declared,
-        collection=name,
-        instances=instances,
-        data=data,
-    )
-    return [replace(j, source=sources[j.image]) for j in judged], note
 
 
 def _marks(record: dict[str, Any], path: Path, where: str) -> tuple[bool, ...]:

@@ -15,7 +15,7 @@ from typing import Unpack
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.data.annotated_images import ImagePlaces, annotated_images, sources_of_ids
+from metaeval.data.annotated_images import ImagePlaces, annotated_images, sources_of_records
 from metaeval.data.coco.captions import CocoReferences
 from metaeval.data.dataset import (
     CaptionDataset,
@@ -350,12 +350,8 @@ def load_pairs_table(
     notes = list(table.notes)
     for where, record in rename_fields(table.rows, fields, REQUIRED, path, notes, OPTIONAL):
         pairs += _pairs(record, tidy, path, where)
-    if not pairs:
-        raise InputError("holds no record", file=path)
-    names: dict[ImageId, str] = {p.image: p.file for p in pairs if p.file}
-    sources, note = sources_of_ids(
-        dict.fromkeys(p.image for p in pairs),
-        names,
+    sources, note = sources_of_records(
+        pairs,
         declared=image_source,
         collection=name,
         instances=options.get("instances"),

@@ -3,7 +3,6 @@
 import contextlib
 import io
 import json
-import random
 from pathlib import Path
 
 import numpy as np
@@ -76,19 +75,11 @@ def test_objects_are_pycocotools_boxes(coco_root, split):
     assert sum(not objects[i].labels for i in dataset.image_ids) == 48
 
 
-def test_order_of_the_file_does_not_matter(val2017, coco_root, tmp_path):
+def test_captions_that_are_not_the_official_ones_are_noted(coco_root, tmp_path):
     value = json.loads((coco_root / "coco/annotations/captions_val2017.json").read_text())
-    rng = random.Random(0)
-    rng.shuffle(value["annotations"])
-    rng.shuffle(value["images"])
-    path = write_json(tmp_path / "captions_val2017.json", value)
-    shuffled = load_coco("coco_val2017", captions=path)
-    for part in ("image_ids", "human", "references", "pool", "pool_ids", "notes"):
-        assert getattr(shuffled, part) == getattr(val2017, part)
-    assert shuffled.sources != val2017.sources
-    # captions that are not the official ones are noted
     value["annotations"][17]["caption"] = "something else"
-    notes = load_coco("coco_val2017", captions=write_json(path, value)).notes
+    path = write_json(tmp_path / "captions_val2017.json", value)
+    notes = load_coco("coco_val2017", captions=path).notes
     assert notes[0] == "These are not the captions of the official COCO val2017 file."
 
 

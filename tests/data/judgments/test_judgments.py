@@ -236,7 +236,7 @@ def test_an_empty_list_of_ratings_is_not_a_judgement(tmp_path: Path) -> None:
 
 def pascal50s(folder: Path, *_: str) -> None:
     """Two pairs, of which the second swaps B and C in places."""
-    pairs = [("2008_1.jpg", "a dog runs ", "a cat"), ("2008_2.jpg", "two men", "one man")]
+    pairs = [("2008_000.jpg", "a dog runs ", "a cat"), ("2008_001.jpg", "two men", "one man")]
     # 36 of 48 people prefer B of the first pair; of the second one exactly half
     triplets = []
     for k, (_, b, c) in enumerate(pairs):
@@ -264,8 +264,8 @@ def test_pascal50s(tmp_path: Path) -> None:
     pairs = load_pascal50s(root=tmp_path, n_references=[1, 48])
     texts = (pairs.image, pairs.first, pairs.second, pairs.category)
     assert list(zip(*texts, strict=True)) == [
-        ("2008_1.jpg", "a dog runs", "a cat", "HC"),
-        ("2008_2.jpg", "two men", "one man", "MM"),
+        ("2008_000.jpg", "a dog runs", "a cat", "HC"),
+        ("2008_001.jpg", "two men", "one man", "MM"),
     ]
     assert pairs.votes.tolist() == [[36, 12], [24, 24]]
     assert pairs.references[1] == tuple(f"reference 1 {j}" for j in range(48))
