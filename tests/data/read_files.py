@@ -44,10 +44,13 @@ def pairs(path: Path, **options: Any) -> list[tuple[str, str]]:
     return [(p.true, p.false) for p in read]
 
 
-def battles(path: Path, **options: Any) -> list[tuple[str, ...]]:
-    """Image and captions of each battle."""
+def battles(path: Path, **options: Any) -> list[tuple[Any, ...]]:
+    """Image, captions, winner, category, systems, rater and references of each battle."""
     read = load_battles(path, image_source="other", **options)
-    return list(zip(read.image, read.first, read.second, strict=True))
+    winners = [None if w != w else w for w in ([] if read.winner is None else read.winner.tolist())]
+    systems = read.systems or ((),) * len(read)
+    columns = (read.first, read.second, winners, read.category, systems, read.raters)
+    return list(zip(read.image, *columns, read.references, strict=True))
 
 
 def systems(path: Path, **options: Any) -> dict[str, list[float]]:
@@ -93,5 +96,5 @@ def check(file: File, folder: Path, log: pytest.LogCaptureFixture) -> str | None
         return message
     assert file.loader(path, **file.options) == file.read
     said = (file.said,) if isinstance(file.said, str) else file.said
-    assert [part for part in (*said, *([file.name] if said else ())) if part not in log.text] == []
+    assert [part for part in said if part not in log.text] == []
     return None

@@ -7,10 +7,7 @@ from typing import Any
 
 import pytest
 
-from metaeval.data.judgments.battles import load_battles
-from metaeval.data.judgments.table import load_table
-from metaeval.data.pairs.pairs import load_pairs_table
-from metaeval.errors import InputError
+from tests.data.judgments.test_battles import ROWS as BATTLES, caparena
 from tests.data.judgments.test_table_fields import FIELDS, ROWS
 from tests.data.read_files import File, battles, captions, check, own, pairs, rated, systems
 from tests.data.table_files import as_json, write
@@ -130,6 +127,9 @@ FOILED = {
     "caption_1": ["a dog", "a cat", "human", "GPT", {"references": ["bottles rattle"]}],
 }
 LISTED = [{"caption_a": "a dog", "caption_b": "a cat", "vote": "A"}]
+WIDE = "image_id,candidate,rater1,rater2,rater3\na,a dog,1,2,3\nb,a cat,4,5,\n"
+TWO_RATERS = "image_id,caption,r1,r2\n1.jpg,a dog,1,2\n"
+OF_ANN = {"image_id": "1.jpg", "candidate": "a dog", "human": {"ann": 3}}
 DOG, CAT = ("a.jpg", "a dog", "one dog", "the dog"), ("b.jpg", "a cat", "one cat")
 RATERS = (("x", 1), ("y", 4), ("x", 1), ("x", 4), (None, 5), (None, 5))
 BY = {"fields": {"rater": "who"}}
@@ -246,7 +246,7 @@ SHAPES = [
         "img;caption_1;caption_2;vote\n1.jpg;a dog;a cat;first\n",
         battles,
         {},
-        [("1.jpg", "a dog", "a cat")],
+        [("1.jpg", "a dog", "a cat", 1.0, "all", (), None, ())],
         COMMON,
     ),
     File(
@@ -259,7 +259,117 @@ SHAPES = [
     ),
     File("s.csv", "img;hyp\n7;a dog\n", captions, {}, {7: "a dog"}, COMMON),
     File("m.csv", "model;h;m\na;1,5;2\nb;2,5;3\n", systems, {}, {"a": [1.5], "b": [2.5]}, COMMON),
-    # several pairs a record
+    # a winner is a system, a side, a verdict or what the user says; a caption may be a reference
+    File(
+        "b.jsonl",
+        BATTLES,
+        battles,
+        {},
+        [
+            ("a.jpg", "a dog runs", "a cat", 1.0, "all", (), None, ("a dog", "dog running")),
+            ("a.jpg", "a cat", "a dog runs", 0.0, "all", (), None, ("a dog", "dog running")),
+            ("b.jpg", "rain", "snow", 0.5, "all", (), None, ()),
+        ],
+        "in 1 of 3 battles; 1 have no reference left",
+    ),
+    File(
+        "b.csv",
+        "img,l,r,vote,who\n7,one,two,1,ann\n7,one,two,0,bob\n7,one,two,,ann\n",
+        battles,
+        {
+            "winners": {"1": "first", "0": "second"},
+            "fields": {"first": "l", "second": "r", "rater": "who"},
+        },
+        [
+            ("7", "one", "two", winner, "all", (), rater, ())
+            for winner, rater in ((1.0, "ann"), (0.0, "bob"), (None, "ann"))
+        ],
+    ),
+    File(
+        "b.json",
+        lambda path: caparena(path.parent).rename(path),
+        battles,
+        {"layout": "caparena"},
+        [
+            (
+                f"test_{k}.jpg",
+                *(f"{a} sees {k}", f"{b} looks at {k}"),
+                *(winner, f"level {1 + k % 2}", (a, b), None, (f"this is {k}",)),
+            )
+            for k, (a, b, winner) in enumerate(
+                (("x", "y", 1.0), ("y", "z", 0.5), ("z", "x", 0.0), ("human", "x", 1.0))
+            )
+        ],
+    ),
+    *(
+        File(
+            "b.json",
+            [
+                {"image_id": "i", "first": "x", "second": "y", "winner": word, **systems}
+                for word in words.split()
+            ],
+            battles,
+            {},
+            [("i", "x", "y", winner, "all", tuple(systems.values()), None, ())]
+            * len(words.split()),
+        )
+        for systems, words, winner in (
+            # MT-Bench's and Arena-Hard's words: the better side first, [[C]] a tie
+            ({}, "A>B A>>B B<A [[A]] [[A>B]] [[A>>B]]", 1.0),
+            ({}, "B>A B>>A A<B [[B]] [[B>>A]]", 0.0),
+            ({}, "A=B [[A=B]] [[C]] tie", 0.5),
+            ({"first_system": "b", "second_system": "a"}, "b", 1.0),
+            ({"first_system": "b", "second_system": "a"}, "a second", 0.0),
+            ({"first_system": "a", "second_system": "b"}, "B", 0.0),
+        )
+    ),
+    # several pairs a record: BRACE-Main with a vote of each rater, BRACE-Hallucination, a list
+    File(
+        "b.json",
+        [BRACE],
+        battles,
+        {},
+        [
+            ("rattle.wav", *texts, winner, category, (), f"rater {k}", references)
+            for texts, category, winners, references in (
+                (("a dog", "dogs"), "Human-Human", (1.0, 1.0, 0.0), ("bottles rattle",)),
+                (("a cat", "cats"), "Human-Machine", (0.0, 0.5), ("bottles rattle", "a dog")),
+            )
+            for k, winner in enumerate(winners, 1)
+        ],
+        "several records each in 'Human-Human', 'Human-Machine_1'.",
+    ),
+    File(
+        "b.json",
+        [{**FOILED, "caption_2": ["no dogs", "two dogs", "GPT", "human", {"references": []}]}],
+        pairs,
+        {},
+        [("a dog", "a cat"), ("two dogs", "no dogs")],
+    ),
+    File(
+        "b.jsonl",
+        [{"img": "7.jpg", "refs": ["one dog"], "pairs": [*LISTED, {**LISTED[0], "vote": "B"}]}],
+        battles,
+        {},
+        [
+            ("7.jpg", "a dog", "a cat", winner, "all", (), None, ("one dog",))
+            for winner in (1.0, 0.0)
+        ],
+        "b.jsonl as it was recognised: several records each in 'pairs'.",
+    ),
+    # ratings in columns of numbers
+    File(
+        "t.csv",
+        WIDE,
+        rated,
+        {},
+        [("a", "a dog", 1.0, 2.0, 3.0), ("b", "a cat", 4.0, 5.0)],
+        "raters=[rater1,rater2,rater3]); if they are dimensions: dataset.human=[rater1,rater2,",
+    ),
+    File("t.csv", TWO_RATERS, rated, {}, r"dataset\.raters=\[r1,r2\] where .*=\[r1,r2\] where"),
+    File("t.csv", TWO_RATERS, rated, {"raters": ["r1", "r2"]}, [("1.jpg", "a dog", 1.0, 2.0)]),
+    File("t.jsonl", [OF_ANN], rated, {}, r"an object: name what is in it, as COLUMN\.ann"),
+    File("t.jsonl", [OF_ANN], rated, {"fields": {"human": "human.ann"}}, [("1.jpg", "a dog", 3.0)]),
     *(
         File("b.json", records, battles, {}, problem)
         for records, problem in (
@@ -393,82 +503,3 @@ def test_each_shape_is_read_or_refused(
     monkeypatch.chdir(tmp_path)
     check(file, tmp_path, caplog)
     assert file != SHAPES[0] or not caplog.text  # a file of commas: nothing is guessed
-
-
-WIDE = "image_id,candidate,rater1,rater2,rater3\na,a dog,1,2,3\nb,a cat,4,5,\n"
-
-
-def test_wide_ratings_are_raters_of_one_dimension(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    path = tmp_path / "t.csv"
-    path.write_text(WIDE)
-    data = load_table(path, image_source="other")
-    assert [j.human for j in data.judged] == [{"human": (1, 2, 3)}, {"human": (4, 5)}]
-    assert data.judged[0].raters == ("rater1", "rater2", "rater3")
-    (note,) = [n for n in data.dataset.notes if "people" in n]
-    assert "dataset.raters=[rater1,rater2,rater3]" in note
-    assert "if they are dimensions: dataset.human=[rater1,rater2,rater3]." in note
-    assert note in caplog.text
-    named = load_table(path, human=["rater1", "rater2"], image_source="other")
-    assert named.dimensions == ("rater1", "rater2")
-
-
-def test_ratings_that_are_not_recognised_are_named(tmp_path: Path) -> None:
-    """Columns of other names, and an object of ratings: what a reader may write instead works."""
-    path = tmp_path / "t.csv"
-    path.write_text("image_id,caption,r1,r2\n1.jpg,a dog,1,2\n2.jpg,a cat,4,5\n")
-    with pytest.raises(InputError, match=r"dataset\.raters=\[r1,r2\] where .*=\[r1,r2\] where"):
-        load_table(path, image_source="other")
-    (first, _) = load_table(path, raters=["r1", "r2"], image_source="other").judged
-    assert first.human == {"human": (1, 2)}
-    nested = tmp_path / "t.jsonl"
-    nested.write_text('{"image_id": "1.jpg", "candidate": "a dog", "human": {"ann": 3}}\n')
-    with pytest.raises(InputError, match=r"an object: name what is in it, as COLUMN\.ann"):
-        load_table(nested, image_source="other")
-    (only,) = load_table(nested, fields={"human": "human.ann"}, image_source="other").judged
-    assert only.human == {"human": (3,)}
-
-
-def test_battles_of_brace(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """BRACE-Main: a column for each pair, with a vote of each rater."""
-    path = tmp_path / "b.json"
-    path.write_text(json.dumps([BRACE]))
-    battles = load_battles(path, image_source="other")
-    assert battles.winner is not None
-    assert battles.winner.tolist() == [1, 1, 0, 0, 0.5]
-    assert battles.first == ("a dog",) * 3 + ("a cat",) * 2
-    assert battles.image == ("rattle.wav",) * 5
-    assert battles.category == ("Human-Human",) * 3 + ("Human-Machine",) * 2
-    assert battles.raters == ("rater 1", "rater 2", "rater 3", "rater 1", "rater 2")
-    assert battles.references == (("bottles rattle",),) * 3 + (("bottles rattle", "a dog"),) * 2
-    assert "several records each in 'Human-Human', 'Human-Machine_1'." in caplog.text
-
-
-def test_pairs_of_brace(tmp_path: Path) -> None:
-    """BRACE-Hallucination: the caption by "human" is the true one."""
-    more = {"references": ["bottles rattle"]}
-    record = {
-        "file_name": "rattle.wav",
-        "caption_1": ["a dog", "a cat", "human", "GPT", more],
-        "caption_2": ["no dogs", "two dogs", "GPT", "human", more],
-    }
-    path = tmp_path / "b.json"
-    path.write_text(json.dumps([record]))
-    pairs = load_pairs_table(path, image_source="other").pairs
-    assert [(p.true, p.false) for p in pairs] == [("a dog", "a cat"), ("two dogs", "no dogs")]
-    assert {(p.image, p.kind, p.references) for p in pairs} == {
-        ("rattle.wav", "caption", ("bottles rattle",))
-    }
-
-
-def test_pairs_in_a_list(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    path = tmp_path / "b.jsonl"
-    pairs = [
-        {"caption_a": "a dog", "caption_b": "a cat", "vote": "A"},
-        {"caption_a": "dogs", "caption_b": "cats", "vote": "B"},
-    ]
-    path.write_text(json.dumps({"img": "7.jpg", "refs": ["one dog"], "pairs": pairs}))
-    battles = load_battles(path, image_source="other")
-    assert (battles.image, battles.first) == (("7.jpg", "7.jpg"), ("a dog", "dogs"))
-    assert "b.jsonl as it was recognised: several records each in 'pairs'." in caplog.text

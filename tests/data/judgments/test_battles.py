@@ -3,11 +3,9 @@
 from pathlib import Path
 
 import numpy as np
-import pytest
 
-from metaeval.data.judgments.battles import Battles, load_battles, load_captioner_battles
-from tests.data.table_files import write
-from tests.shared import write_json, write_lines
+from metaeval.data.judgments.battles import Battles, load_captioner_battles
+from tests.shared import write_json
 
 ROWS = [
     {
@@ -53,69 +51,6 @@ def caparena(folder: Path) -> Path:
         )
     ]
     return write_json(folder / "caparena_annots_eval.json", records)
-
-
-@pytest.mark.parametrize("suffix", [".jsonl", ".json", ".csv", ".tsv", ".parquet"])
-def test_every_form_of_a_table_gives_the_same_battles(tmp_path: Path, suffix: str) -> None:
-    path = write(tmp_path / f"battles{suffix}", ROWS)
-    battles = load_battles(path, image_source="other")
-    assert battles.winner.tolist() == [1.0, 0.0, 0.5]
-    assert battles.votes.tolist() == [[1, 0], [0, 1], [0, 0]]
-    assert (battles.image, battles.systems) == (("a.jpg", "a.jpg", "b.jpg"), ())
-    # "rain" is its own reference, by letters: it is taken out for both sides
-    assert battles.references == (("a dog", "dog running"),) * 2 + ((),)
-    # of the third, "rain" was the only reference
-    (note,) = [note for note in battles.notes if "own_captions" in note]
-    assert "in 1 of 3 battles; 1 have no reference left" in note
-
-
-def test_columns_of_other_names_and_values_of_other_meaning(tmp_path: Path) -> None:
-    path = tmp_path / "votes.csv"
-    path.write_text("img,l,r,vote,who\n7,one,two,1,ann\n7,one,two,0,bob\n7,one,two,,ann\n")
-    battles = load_battles(
-        path,
-        image_source="other",
-        winners={"1": "first", "0": "second"},
-        fields={"image_id": "img", "first": "l", "second": "r", "winner": "vote", "rater": "who"},
-    )
-    assert battles.winner[:2].tolist() == [1.0, 0.0]
-    assert np.isnan(battles.winner[2])
-    assert battles.raters == ("ann", "bob", "ann")
-
-
-def test_the_layout_of_caparena(tmp_path: Path) -> None:
-    battles = load_battles(caparena(tmp_path), layout="caparena", image_source="other")
-    assert battles.winner.tolist() == [1.0, 0.5, 0.0, 1.0]
-    assert battles.systems == (("x", "y"), ("y", "z"), ("z", "x"), ("human", "x"))
-    assert battles.category == ("level 1", "level 2", "level 1", "level 2")
-    assert battles.references[0] == ("this is 0",)
-
-
-@pytest.mark.parametrize(
-    ("systems", "winner", "expected"),
-    [("ba", "b", 1.0), ("ba", "a", 0.0), ("ba", "second", 0.0), ("ab", "B", 0.0)],
-)
-def test_a_winner_is_a_system_or_a_side(
-    systems: str, winner: str, expected: float, tmp_path: Path
-) -> None:
-    row = {**ROWS[0], "first_system": systems[0], "second_system": systems[1], "winner": winner}
-    data = load_battles(write_lines(tmp_path / "b.jsonl", [row]), image_source="other")
-    assert data.winner.tolist() == [expected]
-
-
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        ("A>B A>>B B<A [[A]] [[A>B]] [[A>>B]]", 1.0),
-        ("B>A B>>A A<B [[B]] [[B>>A]]", 0.0),
-        ("A=B [[A=B]] [[C]] tie", 0.5),
-    ],
-)
-def test_verdicts_of_judges_are_known(words: str, expected: float, tmp_path: Path) -> None:
-    """MT-Bench's and Arena-Hard's words: the better side first, [[C]] a tie."""
-    rows = [{**ROWS[0], "image_id": k, "winner": w} for k, w in enumerate(words.split())]
-    data = load_battles(write_lines(tmp_path / "b.jsonl", rows), image_source="other")
-    assert set(data.winner.tolist()) == {expected}
 
 
 def test_battles_of_captioners_are_drawn_without_repetition(tmp_path: Path) -> None:
