@@ -253,10 +253,14 @@ def options_of(maker: Callable[..., Any]) -> Options:
         if others is None:
             return Options(known, False)
         if others is not Any:
-            unpacked = get_args(others)[0] if get_args(others) else others
-            known |= get_type_hints(unpacked, include_extras=True)
-            return Options(known, False)
+            return Options(known | _unpacked(others), False)
     return Options(known, True)
+
+
+def _unpacked(others: Any) -> dict[str, Any]:
+    """The options of a TypedDict, or of one in `Unpack[…]`; none where any are taken."""
+    unpacked = get_args(others)[0] if get_args(others) else others
+    return {} if unpacked is Any else get_type_hints(unpacked, include_extras=True)
 
 
 def _signatures(maker: Callable[..., Any]) -> Iterator[Callable[..., Any]]:
@@ -303,16 +307,19 @@ def checked(made: Made) -> Made:
         setattr(made, "__init__", checked(made.__init__))  # noqa: B010
         return made
     signature, method = inspect.signature(made), made.__name__ == "__init__"
+    parameters = signature.parameters.values()
+    rest = next((p.name for p in parameters if p.kind is p.VAR_KEYWORD), "")
 
     @wraps(made)
     def call(*args: Any, **kwargs: Any) -> Any:
         given = signature.bind(*args, **kwargs).arguments
         name, hints = type(args[0]).__name__ if method else made.__name__, _hints(made)
+        given |= given.pop(rest, {})
+        known = {**_unpacked(hints.get(rest, Any)), **hints}
         wrong = [
             line
             for option, value in given.items()
-            if signature.parameters[option].kind is not inspect.Parameter.VAR_KEYWORD
-            for line in problems(value, hints.get(option, Any), f"{name}.{option}")
+            for line in problems(value, known.get(option, Any), f"{name}.{option}")
         ]
         if wrong:
             raise OptionError(name, wrong)

@@ -245,6 +245,21 @@ def given_path(path: str | Path, option: str, kind: str = "file") -> Path:
     return given
 
 
+def benchmark_file(
+    file: str | Path | None,
+    name: str,
+    *,
+    folder: str,
+    source: str,
+    root: str | Path | None = None,
+    data: str | Path | None = None,
+) -> Path:
+    """A benchmark's file: the one that the user names, or that of this name (`find_files`)."""
+    if file is not None:
+        return given_path(file, "file")
+    return find_files([name], folder=folder, source=source, root=root, data=data)[name]
+
+
 def find_files(
     names: Sequence[str],
     *,

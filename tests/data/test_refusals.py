@@ -244,6 +244,7 @@ CONTRADICTIONS = [
 KARPATHY = {"cocoid": 42, "split": "test", "sentences": [{"raw": "A fish."}]}
 IN_2014 = {**KARPATHY, "filename": "COCO_val2014_000000000042.jpg"}
 FLICKR = {"filename": "x.jpg", "split": "test", "sentences": [{"raw": "A fish."}]}
+SPLITS = [{**FLICKR, "filename": f"{split}.jpg", "split": split} for split in ("test", "train")]
 TWICE = [
     ([IN_2014, {**KARPATHY, "filename": "x.jpg"}], r"images\[1\]: .* become the same image 42"),
     ([IN_2014, {**IN_2014, "filepath": "train2014"}], r"images\[1\]: .* become the same image 42"),
@@ -257,6 +258,13 @@ REFUSED = [
     *(
         File("dataset_coco.json", {"images": images}, own, {"split": "all"}, line)
         for images, line in TWICE
+    ),
+    *(
+        File("dataset_coco.json", {"images": SPLITS}, own, options, line)
+        for options, line in (
+            ({}, "has the splits test, train, all; choose one: dataset"),
+            ({"split": "tset"}, "has no split 'tset'; choose from test, train, all"),
+        )
     ),
     *(File(name, text, own, {}, re.escape(line)) for name, text, line in OWN),
     *(

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from metaeval.data.dataset import Absent, CaptionDataset, RecordCount, items_by_references
-from metaeval.data.download import find_files, given_path
+from metaeval.data.download import benchmark_file
 from metaeval.data.judgments.pascal50s import ForcedChoice, ScoringTable, Ties
 from metaeval.data.records import json_type, require_fields
 from metaeval.data.tidy import Tidy
@@ -145,7 +145,8 @@ def load_clip_pairs(
 
     Raises InputError for a file that is not there or not as it should be.
     """
-    path = _path(file, root, data)
+    folder = "audiocaps_eval"
+    path = benchmark_file(file, FILE, folder=folder, source=SOURCE, root=root, data=data)
     value, checksum = read_json(path)
     tidy = Tidy()
     used, divided, read = _chosen(list(_pairs(value, tidy, path)), limit)
@@ -186,13 +187,6 @@ class _Pair(NamedTuple):
     references: tuple[str, ...]
     votes: tuple[int, int]
     sets: ReferenceSets
-
-
-def _path(file: str | Path | None, root: str | Path | None, data: str | Path | None) -> Path:
-    if file is None:
-        paths = find_files([FILE], folder="audiocaps_eval", source=SOURCE, root=root, data=data)
-        return paths[FILE]
-    return given_path(file, "file")
 
 
 def _pairs(value: Any, tidy: Tidy, path: Path) -> Iterator[_Pair]:

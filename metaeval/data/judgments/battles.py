@@ -8,7 +8,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Unpack
+from typing import Any, Literal, NamedTuple, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -16,10 +16,10 @@ import numpy.typing as npt
 from metaeval.data.annotated_images import ImagePlaces, sources_of_records
 from metaeval.data.coco.captions import CocoReferences
 from metaeval.data.dataset import ImageId, RecordCount
-from metaeval.data.download import data_folder
+from metaeval.data.download import benchmark_file
 from metaeval.data.fields import Fields, rename_fields
 from metaeval.data.identity import image_key, sources_of
-from metaeval.data.judgments.pascal50s import TIES, ForcedChoice
+from metaeval.data.judgments.pascal50s import ForcedChoice, Ties
 from metaeval.data.judgments.table import (
     optional_name,
     optional_text,
@@ -31,7 +31,6 @@ from metaeval.data.system_captions import find_system_files, read_system_caption
 from metaeval.data.tidy import Tidy, letters_and_digits
 from metaeval.errors import ConfigError, InputError
 from metaeval.options import Limit, PositiveInt, Seed, checked
-from metaeval.readers.files import user_path
 
 log = logging.getLogger(__name__)
 
@@ -72,8 +71,8 @@ _DRAWS = 0xBA77
 class BattleOptions(ImagePlaces, total=False):
     """Options of battles: see `load_battles`."""
 
-    own_captions: str
-    ties: str
+    own_captions: Literal["drop", "keep"]
+    ties: Ties
     image_source: str | None
     limit: Limit
 
@@ -128,9 +127,9 @@ def load_battles(
     file: str | Path | None = None,
     name: str = "battles",
     title: str | None = None,
-    layout: str | None = None,
+    layout: Literal["caparena"] | None = None,
     fields: Fields | None = None,
-    winners: Mapping[str, str] | None = None,
+    winners: Mapping[str, Literal["first", "second", "tie"]] | None = None,
     references: str | Path | None = None,
     **options: Unpack[BattleTableOptions],
 ) -> Battles:
@@ -172,7 +171,10 @@ def load_battles(
 
     Raises InputError for a file that is not there or not as it should be.
     """
-    path = _path(file, layout, options.get("data"))
+    if file is None and layout not in FILES:
+        raise ConfigError("dataset=battles needs a file: dataset.file=FILE.jsonl (.csv, .parquet)")
+    folder, official, source = FILES.get(layout or "", ("", "", ""))
+    path = benchmark_file(file, official, folder=folder, source=source, data=options.get("data"))
     outcomes = _outcomes(winners)
     notes: list[str] = []
     more = read_references(references, notes, fields)
@@ -282,10 +284,6 @@ def arrange_battles(
         "images": options.get("images"),
         "data": options.get("data"),
     }
-    if ties not in TIES:
-        raise ConfigError(f"dataset.ties: '{ties}' is not one of {', '.join(TIES)}")
-    if own_captions not in ("drop", "keep"):
-        raise ConfigError(f"dataset.own_captions: '{own_captions}' is not one of drop, keep")
     read, messages = len(battles), list(notes)
     if limit is not None:
         first = set(sorted({b.image for b in battles})[:limit])
@@ -338,22 +336,8 @@ def arrange_battles(
     )
 
 
-def _path(file: str | Path | None, layout: str | None, data: str | Path | None) -> Path:
-    if file is not None:
-        return user_path(file)
-    if layout not in FILES:
-        raise ConfigError("dataset=battles needs a file: dataset.file=FILE.jsonl (.csv, .parquet)")
-    folder, name, source = FILES[layout]
-    path = (data_folder(data) or Path()) / folder / name
-    if not path.is_file():
-        raise InputError(f"file not found; get it from {source} and set dataset.file", file=path)
-    return path
-
-
 def _of_layout(layout: str, record: Mapping[str, object]) -> dict[str, str]:
     """The names of a layout, without those of optional fields that the file does not have."""
-    if layout not in LAYOUTS:
-        raise ConfigError(f"dataset.layout: '{layout}' is not one of {', '.join(LAYOUTS)}")
     names = LAYOUTS[layout]
     return {ours: name for ours, name in names.items() if ours in REQUIRED or name in record}
 
@@ -361,8 +345,6 @@ def _of_layout(layout: str, record: Mapping[str, object]) -> dict[str, str]:
 def _outcomes(winners: Mapping[str, str] | None) -> dict[str, float]:
     """Value of the column `winner`, in lower case → 1, 0 or 0.5."""
     given = {str(key): str(value) for key, value in (winners or {}).items()}
-    if wrong := [value for value in given.values() if value not in OUTCOMES]:
-        raise ConfigError(f"dataset.winners: '{wrong[0]}' is not one of {', '.join(OUTCOMES)}")
     return {**WORDS, **{key.lower(): OUTCOMES[value] for key, value in given.items()}}
 
 

@@ -149,7 +149,6 @@ def load_composite(
 
 
 CaptionKey = tuple[str, int, str]  # Composite's: image, number, text
-Answer = tuple[str, CaptionKey, float]
 
 
 def _ratings_by_caption(
@@ -166,20 +165,17 @@ def _ratings_by_caption(
     rated: dict[CaptionKey, dict[str, tuple[float, ...]]] = {}
     empty = 0
     for dimension, file in files.items():
-        for answer in _answers(file, candidates, tidy):
-            if answer is None:
-                empty += 1
-                continue
-            where, key, value = answer
-            if _stem(key[0]) not in references:
-                raise InputError(
-                    f"no caption of '{key[0]}' is in {captions}",
-                    file=file.path,
-                    record=where,
-                    field=_URL,
-                )
-            human = rated.setdefault(key, {})
-            human[dimension] = (*human.get(dimension, ()), value)
+        for where, record in read_csv(file, ";"):
+            if _URL not in record:
+                raise InputError("the column is missing", file=file.path, field=_URL)
+            name = PurePosixPath(record[_URL].strip()).name
+            empty += not name
+            if name and _stem(name) not in references:
+                problem = f"no caption of '{name}' is in {captions}"
+                raise InputError(problem, file=file.path, record=where, field=_URL)
+            for key, value in _answers(file.path, where, record, name, candidates, tidy):
+                human = rated.setdefault(key, {})
+                human[dimension] = (*human.get(dimension, ()), value)
     return rated, empty
 
 
@@ -198,23 +194,15 @@ def _require_own_captions(judged: Sequence[JudgedCaption], captions: Path) -> No
         )
 
 
-def _answers(file: TextFile, candidates: int, tidy: Tidy) -> Iterator[Answer | None]:
-    """Where, image, number and text of a caption, and its rating; `None` for an empty record."""
-    for where, record in read_csv(file, ";"):
-        if _URL not in record:
-            raise InputError("the column is missing", file=file.path, field=_URL)
-        name = PurePosixPath(record[_URL].strip()).name
-        if not name:
-            yield None
-            continue
-        for k in range(1, candidates + 1):
-            text, column = _TEXT.format(k), _ANSWER.format(k)
-            if caption := record.get(text, "").strip():
-                value = read_number(
-                    record.get(column), file.path, where, column, low=1, high=5, whole=True
-                )
-                caption = tidy.read(caption, file=file.path, record=where, field=text)
-                yield where, (name, k, caption), value
+def _answers(
+    path: Path, where: str, record: Mapping[str, str], name: str, candidates: int, tidy: Tidy
+) -> Iterator[tuple[CaptionKey, float]]:
+    """Image, number and text of each caption of a record, and its rating."""
+    for k in range(1, candidates + 1) if name else ():
+        text, column = _TEXT.format(k), _ANSWER.format(k)
+        if caption := record.get(text, "").strip():
+            value = read_number(record.get(column), path, where, column, low=1, high=5, whole=True)
+            yield (name, k, tidy.read(caption, file=path, record=where, field=text)), value
 
 
 def _references_of(path: Path, tidy: Tidy) -> tuple[Mapping[str, tuple[str, ...]], str]:
@@ -324,9 +312,20 @@ def _flickr8k(
     names = [TOKENS, annotations]
     files = find_files(names, folder="flickr8k", source=_FLICKR8K, root=root, data=data)
     tokens, rated = read_text(files[TOKENS]), read_text(files[annotations])
-    captions = Flickr8kCaptions(tokens)
-    judged = []
-    for where, ids, numbers in _annotations(rated, scales):
+    tidy, judged = Tidy(), []
+    captions, references = _flickr8k_captions(tokens, tidy)
+    for where, (image, caption, *cells) in read_fields(rated, ("image", "caption id", *scales)):
+        for field, written, known in (
+            ("image", image, references),
+            ("caption id", caption, captions),
+        ):
+            if written not in known:
+                problem = f"no caption of '{written}' is in {TOKENS}"
+                raise InputError(problem, file=rated.path, record=where, field=field)
+        numbers = [  # ratings are integers, proportions in [0, 1]
+            read_number(cell, rated.path, where, column, low=low, high=high, whole=high > 1)
+            for cell, (column, (low, high)) in zip(cells, scales.items(), strict=True)
+        ]
         human = {"rating": tuple(numbers)}
         if annotations == CROWD:
             share, yes, no = numbers
@@ -334,76 +333,38 @@ def _flickr8k(
                 problem = f"{share:g} is not the share of {yes:g} yes and {no:g} no"
                 raise InputError(problem, file=rated.path, record=where, field="share of yes")
             human = {"yes": (share,)}
-        judged.append(captions.judged(rated, where, ids, human))
+        source = source_of_file(image, "flickr8k")
+        of_image = references[image]
+        judged.append(
+            JudgedCaption(image, captions[caption], of_image, human, file=image, source=source)
+        )
     return arrange(
         name,
         title,
         judged,
         protocol,
         sources={TOKENS: tokens.sha256, annotations: rated.sha256},
-        notes=captions.tidy.notes(),
+        notes=tidy.notes(),
         images=images,
         data=data,
         limit=limit,
     )
 
 
-def _annotations(
-    file: TextFile, scales: Mapping[str, tuple[int, int]]
-) -> Iterator[tuple[str, tuple[str, str], list[float]]]:
-    """The lines of an annotation file: where, the ids of image and caption, and three numbers.
-
-    Ratings are integers; proportions are in [0, 1].
-    """
-    for where, (image, caption, *cells) in read_fields(file, ("image", "caption id", *scales)):
-        numbers = [
-            read_number(cell, file.path, where, name, low=low, high=high, whole=high > 1)
-            for cell, (name, (low, high)) in zip(cells, scales.items(), strict=True)
-        ]
-        yield where, (image, caption), numbers
-
-
-class Flickr8kCaptions:
+def _flickr8k_captions(
+    file: TextFile, tidy: Tidy
+) -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:
     """The captions of Flickr8k by id, and by image in the order of the file."""
-
-    def __init__(self, file: TextFile) -> None:
-        self.tidy = Tidy()
-        self._caption: dict[str, str] = {}
-        self._references: dict[str, tuple[str, ...]] = {}
-        for where, name, caption in _token_lines(file, self.tidy):
-            image, mark, _ = name.partition("#")
-            if not mark or name in self._caption:
-                problem = "occurs twice" if mark else "is not IMAGE#NUMBER"
-                raise InputError(
-                    f"'{name}' {problem}", file=file.path, record=where, field="caption id"
-                )
-            self._caption[name] = caption
-            self._references[image] = (*self._references.get(image, ()), caption)
-
-    def judged(
-        self,
-        file: TextFile,
-        where: str,
-        ids: tuple[str, str],
-        human: dict[str, tuple[float, ...]],
-    ) -> JudgedCaption:
-        """A line of an annotation file, its ids of image and caption resolved."""
-        image, caption = ids
-        if image not in self._references:
-            raise InputError(
-                f"no caption of '{image}' is in {TOKENS}",
-                file=file.path,
-                record=where,
-                field="image",
-            )
-        if caption not in self._caption:
-            raise InputError(
-                f"'{caption}' is not in {TOKENS}", file=file.path, record=where, field="caption id"
-            )
-        source = source_of_file(image, "flickr8k")
-        return JudgedCaption(
-            image, self._caption[caption], self._references[image], human, file=image, source=source
-        )
+    by_id: dict[str, str] = {}
+    by_image: dict[str, tuple[str, ...]] = {}
+    for where, name, caption in _token_lines(file, tidy):
+        image, mark, _ = name.partition("#")
+        if not mark or name in by_id:
+            problem = f"'{name}' {'occurs twice' if mark else 'is not IMAGE#NUMBER'}"
+            raise InputError(problem, file=file.path, record=where, field="caption id")
+        by_id[name] = caption
+        by_image[image] = (*by_image.get(image, ()), caption)
+    return by_id, by_image
 
 
 # THumB 1.0 (Kasai et al. 2022): 500 COCO images, four captioners and a human caption, rated.

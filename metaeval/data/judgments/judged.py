@@ -13,7 +13,7 @@ each of them; a name means the choices of a paper.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypedDict, Unpack
+from typing import Any, Literal, TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -29,25 +29,18 @@ from metaeval.data.dataset import (
 from metaeval.data.identity import drawn_images
 from metaeval.data.tidy import letters_and_digits
 from metaeval.errors import ConfigError, InputError
-from metaeval.options import Limit, NonNegativeInt, is_unicode, problems
+from metaeval.options import Limit, NonNegativeInt, is_unicode
 from metaeval.runs.records import HUMAN
 from metaeval.stats.resampling.items import without_rounding
-
-CHOICES = {
-    "own_captions": ("drop", "unreference", "leave_out", "keep"),
-    "ratings": ("each", "mean"),
-    "documents": ("rating", "pair", "image"),
-    "statistic": ("kendall_tau_c", "kendall_tau_b", "spearman", "pearson"),
-}
 
 
 class Choices(TypedDict, total=False):
     """Single choices of a `Protocol` that replace those of its name; `None` replaces nothing."""
 
-    own_captions: str | None
-    ratings: str | None
-    documents: str | None
-    statistic: str | None
+    own_captions: Literal["drop", "unreference", "leave_out", "keep"] | None
+    ratings: Literal["each", "mean"] | None
+    documents: Literal["rating", "pair", "image"] | None
+    statistic: Literal["kendall_tau_c", "kendall_tau_b", "spearman", "pearson"] | None
     n_references: Limit
     draw: NonNegativeInt
 
@@ -89,17 +82,6 @@ class Protocol:
     statistic: str
     n_references: int | None = None
     draw: int = 0
-
-    def __post_init__(self) -> None:
-        for key, allowed in CHOICES.items():
-            value = getattr(self, key)
-            if value not in allowed:
-                raise ConfigError(f"dataset.{key}: '{value}' is not one of {', '.join(allowed)}")
-        for line in (
-            *problems(self.n_references, Limit, "dataset.n_references"),
-            *problems(self.draw, NonNegativeInt, "dataset.draw"),
-        ):
-            raise ConfigError(line)
 
 
 # J. Hessel, A. Holtzman, M. Forbes, R. Le Bras, Y. Choi (2021), CLIPScore, EMNLP, appendix A and

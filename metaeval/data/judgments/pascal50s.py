@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple, get_args
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -49,7 +49,6 @@ LABELS = {
     "votes": "the sum of the votes",
 }
 Ties = Literal["half", "wrong", "drop"]
-TIES = get_args(Ties)
 
 
 class ScoringTable(NamedTuple):

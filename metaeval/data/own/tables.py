@@ -23,7 +23,6 @@ from metaeval.data.fields import Fields, common_columns, fields_in, is_common
 from metaeval.data.identity import is_decimal
 from metaeval.data.records import check_id, json_type
 from metaeval.errors import ConfigError, InputError
-from metaeval.options import problems
 from metaeval.readers.files import (
     MOST_TEXT,
     TextFile,
@@ -144,13 +143,6 @@ def _check_reading(how: Reading, suffix: str, path: Path, option: str | None) ->
     if suffix not in (*FORMATS, *TEXTS):
         raise InputError(f"is none of {', '.join((*FORMATS, '.txt'))}", file=path)
     prefix = f"{option}." if option else ""
-    wrong = [
-        line
-        for name, kind_of_value in Reading.__annotations__.items()
-        for line in problems(how.get(name), kind_of_value, f"{prefix}{name}")
-    ]
-    if wrong:
-        raise ConfigError("; ".join(wrong))
     kinds = {
         "delimiter": (tuple(TEXTS), "a text with a delimiter"),
         "quoting": (tuple(TEXTS), "a text with a delimiter"),

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import Unpack
+from typing import Literal, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -35,7 +35,6 @@ from metaeval.options import Limit, checked
 from metaeval.readers.files import user_path
 from metaeval.results.notes import fill_sentences
 
-NEAR_COPIES = ("keep", "drop")
 NEAR_COPY = 0.2  # of the words: two captions no farther apart are near-copies
 
 
@@ -43,7 +42,7 @@ class PairOptions(ImagePlaces, total=False):
     """Options of every dataset of pairs; see `arrange_pairs`."""
 
     captions: str | Path | None
-    near_copies: str
+    near_copies: Literal["keep", "drop"]
 
 
 class PairTableOptions(PairOptions, Reading, total=False):
@@ -162,10 +161,6 @@ def arrange_pairs(
     InputError where none is left.
     """
     near_copies = options.get("near_copies", "drop")
-    if near_copies not in NEAR_COPIES:
-        raise ConfigError(
-            f"dataset.near_copies: '{near_copies}' is not one of {', '.join(NEAR_COPIES)}"
-        )
     facts = {"pairs_in_files": len(pairs), "images_in_files": len({p.image for p in pairs})}
     if limit is not None:
         drawn = drawn_images((p.image for p in pairs), limit)

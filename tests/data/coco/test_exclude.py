@@ -64,14 +64,3 @@ def test_an_excluded_image_need_not_have_all_its_captions(mine: Path) -> None:
 def test_all_images_are_not_left_out(mine: Path) -> None:
     with pytest.raises(InputError, match="no image is left"):
         load_coco(captions=mine, exclude=mine)
-
-
-@pytest.mark.coco
-def test_the_two_files_of_coco(coco_root: Path) -> None:
-    rest = load_coco("coco_karpathy_test", "karpathy_test", data=coco_root, exclude="val2017")
-    other = load_coco("coco_val2017", "val2017", data=coco_root, exclude="karpathy_test")
-    assert (len(rest), len(other)) == (4407, 4407)  # 5,000 less the 593 of both
-    assert any(note.startswith("593 images were left out") for note in rest.notes)
-    assert not set(rest.image_ids) & set(load_coco(data=coco_root).image_ids)
-    assert not any("not the captions of the official" in note for note in other.notes)
-    assert rest.part("objects")[rest.image_ids[0]].labels

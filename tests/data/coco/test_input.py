@@ -201,11 +201,6 @@ def test_captions_are_tidied_by_the_rule(raw, tidy, note, tmp_path):
     assert any(n.startswith(note) for n in dataset.notes) if note else dataset.notes == ()
 
 
-def test_a_byte_order_mark_is_allowed(tmp_path):
-    content = b"\xef\xbb\xbf" + json.dumps(captions_file()).encode()
-    assert len(load_coco(captions=write(tmp_path / "captions_x.json", content))) == 3
-
-
 NAN, DELETED = float("nan"), {"delete": True}
 
 

@@ -64,18 +64,6 @@ def test_items_objects_and_photographs(data: Path) -> None:
     assert limited == {name, "000000000285.jpg"}
 
 
-def test_messages_count_images_not_sets_of_references(tmp_path: Path) -> None:
-    """Two pairs of one image, each with its own references."""
-    records = [
-        {"image_id": "dog.png", "true": true, "false": "a cat", "references": ["a dog", "it runs"]}
-        for true in ("a dog", "it runs")
-    ]
-    write(tmp_path / "p.json", records)
-    dataset = load_pairs_table(file=tmp_path / "p.json", data=tmp_path).dataset
-    assert (len(dataset), dataset.n_images) == (2, 1)
-    assert dataset.part("objects").reason.startswith("none of the 1 images is known")
-
-
 def test_paraphrases(data: Path) -> None:
     """A paraphrase that is a human caption goes out of the references, too."""
     path = data / "sugarcrepe_pp" / "swap_obj.json"

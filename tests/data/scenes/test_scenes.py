@@ -54,6 +54,8 @@ def test_categories_are_cocos() -> None:
 
 
 def test_dataset_has_the_contract_s_parts() -> None:
+    off = load_scenes(n=1, images=False).part("images")
+    assert str(off) == "the scenes' images are switched off; set dataset.images=true"
     data = load_scenes(n=12, limit=5, n_references=3)
     assert (len(data), len(data.pool), len(data.pool_ids)) == (5, 12, 12)
     assert (data.pool[:5], data.pool_ids[:5]) == (data.human, data.image_ids)
@@ -63,8 +65,3 @@ def test_dataset_has_the_contract_s_parts() -> None:
         assert [c.text for c in graphs[i].captions] == [human, *references]
         assert objects[i].labels == tuple(o.category for o in graphs[i].objects)
         assert 0 <= objects[i].boxes.min() < objects[i].boxes.max() <= 1
-
-
-def test_images_can_be_switched_off() -> None:
-    part = load_scenes(n=1, images=False).part("images")
-    assert str(part) == "the scenes' images are switched off; set dataset.images=true"
