@@ -314,12 +314,10 @@ def _flickr8k(
     tokens, rated = read_text(files[TOKENS]), read_text(files[annotations])
     tidy, judged = Tidy(), []
     captions, references = _flickr8k_captions(tokens, tidy)
+    known: dict[str, Mapping[str, object]] = {"image": references, "caption id": captions}
     for where, (image, caption, *cells) in read_fields(rated, ("image", "caption id", *scales)):
-        for field, written, known in (
-            ("image", image, references),
-            ("caption id", caption, captions),
-        ):
-            if written not in known:
+        for field, written in (("image", image), ("caption id", caption)):
+            if written not in known[field]:
                 problem = f"no caption of '{written}' is in {TOKENS}"
                 raise InputError(problem, file=rated.path, record=where, field=field)
         numbers = [  # ratings are integers, proportions in [0, 1]
