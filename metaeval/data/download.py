@@ -105,12 +105,11 @@ def download(
 def _fetch_all(
     url: str, part: Path, most: int, timeout: float, attempts: int, pause: float
 ) -> bool:
-    """Fetch until the server has no more; whether any of it continued an earlier connection."""
-    failures, furthest, resumed = 0, _size(part), False
+    """Fetch until the server has no more; whether the last connection continued an earlier one."""
+    failures, furthest = 0, _size(part)
     while True:
         try:
-            resumed |= _fetch_rest(url, part, most, timeout)
-            return resumed
+            return _fetch_rest(url, part, most, timeout)
         except HTTPError as error:
             error.close()
             if error.code == 416 and _size(part):

@@ -419,12 +419,11 @@ Floats = npt.NDArray[np.float64]
 
 
 class WordMatches(NamedTuple):
-    """What the table's row says; `unsaid` is of ground-truth words that no reference has."""
+    """What the table's row says, and how often the best object for a word is of its category."""
 
     gold: float
     other: float
     wins: float
-    unsaid: float
     pointed: float
     chance: float
 
@@ -445,12 +444,6 @@ def share_of_wins(gold: Floats, other: Floats) -> float:
     return float(over) / (len(gold) * len(other))
 
 
-def mentioned(references: Sequence[str], vocabulary: Vocabulary) -> set[str]:
-    """The categories that the references have a word for."""
-    texts = [f" {' '.join(tokens)} " for tokens in vocabulary.tokenise(references)]
-    return {c for c, words in WORDS.items() for w in words if any(f" {w} " in t for t in texts)}
-
-
 def _measure_matcher(
     matcher: UnionMatcher, regions: Regions, dataset: CaptionDataset, vocabulary: Vocabulary
 ) -> WordMatches:
@@ -462,8 +455,8 @@ def _measure_matcher(
     spans = [(int(s) + 2, int(s + n) - 1) for s, n in zip(words.starts, words.counts, strict=True)]
     category = np.array([name for name, _ in known])
     means: list[tuple[float, float, float]] = []
-    unsaid, pointed, chance = [], [], []
-    for i, references in enumerate(dataset.references):
+    pointed, chance = [], []
+    for i in range(len(dataset)):
         labels = np.array(regions.labels[i])
         there = np.isin(category, labels)
         if not there.any():
@@ -473,9 +466,6 @@ def _measure_matcher(
         means.append(
             (best[there].mean(), best[~there].mean(), share_of_wins(best[there], best[~there]))
         )
-        silent = there & ~np.isin(category, list(mentioned(references, vocabulary)))
-        if silent.any():
-            unsaid.append(share_of_wins(best[silent], best[~there]))
         objects = np.flatnonzero(np.isin(labels, list(WORDS)))
         for k in np.flatnonzero(there):
             a, b = spans[k]
@@ -483,8 +473,7 @@ def _measure_matcher(
             pointed.append(labels[at] == category[k])
             chance.append((labels[objects] == category[k]).mean())
     gold, other, share = np.mean(means, axis=0)
-    lost = float(np.mean(unsaid)) if unsaid else float("nan")
-    return WordMatches(gold, other, share, lost, float(np.mean(pointed)), float(np.mean(chance)))
+    return WordMatches(gold, other, share, float(np.mean(pointed)), float(np.mean(chance)))
 
 
 def table(
