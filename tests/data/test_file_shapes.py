@@ -357,6 +357,14 @@ SHAPES = [
         ],
         "b.jsonl as it was recognised: several records each in 'pairs'.",
     ),
+    File(
+        "t.csv",
+        "image_id,candidate,human\n7,a,1\n7,a,2\n",
+        rated,
+        {},
+        [("7", "a", 1.0), ("7", "a", 2.0)],
+        "1 of 2 records repeat a caption of the same image",
+    ),
     # ratings in columns of numbers
     File(
         "t.csv",

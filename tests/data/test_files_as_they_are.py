@@ -461,13 +461,3 @@ def test_what_a_terminal_has_no_character_for_is_spelled_out(
 
     assert command() == 0
     assert written.getvalue() == b"???, tau-b\n"
-
-
-def test_repeated_ratings_are_printed(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    path = tmp_path / "t.csv"
-    path.write_text("image_id,candidate,human\n7,a,1\n7,a,2\n")
-    rated(path)
-    assert "1 of 2 records repeat a caption of the same image" in caplog.text
-    path.write_text("image_id,candidate,human,rater\n7,a,1,x\n7,a,2,x\n")
-    rated(path)
-    assert "1 records rate a caption again by the same rater: averaged." in caplog.text

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.io import savemat
+from scipy.io import loadmat, savemat
 
 from metaeval.data.annotated_images import annotated_images
 from metaeval.data.coco.load import load_auto, load_coco
@@ -31,6 +31,7 @@ from tests.data.coco.test_exclude import write as write_captions
 from tests.data.judgments import test_battles, test_judgments as judged, test_systems
 from tests.data.pairs import pair_files, test_pairs
 from tests.data.table_files import write
+from tests.fuzz import loaders
 
 Make = Callable[[Path], object]
 Row = tuple[Make, Callable[..., Any], dict[str, Any], str]
@@ -84,6 +85,18 @@ def other_pairs(folder: Path) -> None:
         dtype=[(name, object) for name in ("name", "sent1", "sent2")],
     )
     savemat(folder / "pair_pascal.mat", {"new_input": inputs, "category": [[1, 4]]})
+
+
+def voted(vote: Any) -> Make:
+    """PASCAL-50S with another vote in a triplet."""
+
+    def make(folder: Path) -> None:
+        judged.pascal50s(folder)
+        triplets = loadmat(folder / TRIPLETS)["triplets"]
+        triplets[0, 50]["winner"] = vote if isinstance(vote, str) else np.array([[vote]])
+        savemat(folder / TRIPLETS, {"triplets": triplets})
+
+    return make
 
 
 def crepe(folder: Path) -> None:
@@ -192,6 +205,43 @@ REFUSED: list[Row] = [
                 TRIPLETS,
                 renamed(b"winner\0", b"loser\0\0"),
                 r"triplet 1, field 'winner': is missing",
+            ),
+        )
+    ),
+    *(
+        (voted(vote), root(load_pascal50s), {}, r"triplet 51, field 'winner': must be 1 or -1, not")
+        for vote in (7, 0, np.nan, "x")
+    ),
+    # ratings off the scale
+    *(
+        (then(make, file, renamed(old, new)), root(load), options, problem)
+        for make, load, options, file, old, new, problem in (
+            (
+                *(loaders.make_flickr8k, load_expert, {}, EXPERT, b"\t1\t2\t4", b"\t-1\t2\t4"),
+                r"line 1, field '.*': '-1' is not on the scale 1…4",
+            ),
+            (
+                *(loaders.make_flickr8k, load_expert, {}, EXPERT, b"\t1\t2\t4", b"\t1\t2\t5"),
+                "'5' is not on the scale 1…4",
+            ),
+            (
+                *(loaders.make_flickr8k, load_crowd, {}, CROWD, b"0.75\t3", b"1.75\t3"),
+                "line 2, field '.*': '1.75' is not on the scale 0…1",
+            ),
+            (
+                *(loaders.make_composite, load_composite, {"subsets": ["8k"]}),
+                *("8k_correctness.csv", b";5;1;3\n", b";9;1;3\n"),
+                "line 2, field 'Answer.Q1Answer': '9' is not on the scale 1…5",
+            ),
+            (
+                *(loaders.make_thumb, load_thumb, {}, "mscoco_THumB-1.0.jsonl"),
+                *(b'"human_score": 3.0', b'"human_score": 99'),
+                "line 1, field 'human_score': 99 is not on the scale up to 5",
+            ),
+            (
+                *(loaders.make_thumb, load_thumb, {}, "mscoco_THumB-1.0.jsonl"),
+                *(b'"seg_id": "7", ', b""),
+                "line 1, field 'seg_id': is missing",
             ),
         )
     ),

@@ -435,7 +435,7 @@ def _altered(record: _Record) -> Iterator[CaptionPair | None]:
 def normalise_caption(caption: str) -> str:
     """Lower case, without punctuation except inside words, single spaces.
 
-    >>> normalised("A man's red-hot  stove, on fire .")
+    >>> normalise_caption("A man's red-hot  stove, on fire .")
     "a man's red-hot stove on fire"
     """
     return " ".join(_PUNCTUATION.sub(" ", caption.lower()).split())
