@@ -72,31 +72,24 @@ class Tidy:
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
 
-    def __call__(self, caption: str) -> str:
-        """The tidied caption, possibly empty. Raises ValueError for an unpaired surrogate."""
-        if not caption.isprintable():  # quick: true of nearly every caption, false of all below
-            if half := _SURROGATE.search(caption):
-                raise ValueError(f"contains an unpaired surrogate (U+{ord(half[0]):04X})")
-            cleaned = _CONTROL.sub(" ", caption)
-            self._counts["controls"] += cleaned != caption
-        else:
-            cleaned = caption
+    def read(self, value: object, *, file: Path | None, record: str, field: str) -> str:
+        """The tidied caption in a field of a record, possibly empty; InputError, naming the field,
+        where it holds none, or an unpaired surrogate."""
+        if not isinstance(value, str):
+            problem = f"is {json_type(value)}, not a string"
+            raise InputError(problem, file=file, record=record, field=field)
+        cleaned = value
+        if not value.isprintable():  # quick: true of nearly every caption, false of all below
+            if half := _SURROGATE.search(value):
+                problem = f"contains an unpaired surrogate (U+{ord(half[0]):04X})"
+                raise InputError(problem, file=file, record=record, field=field)
+            cleaned = _CONTROL.sub(" ", value)
         tidied = " ".join(cleaned.split())
-        self._counts["spaces"] += tidied != cleaned
         normal = composed(tidied)
+        self._counts["controls"] += cleaned != value
+        self._counts["spaces"] += tidied != cleaned
         self._counts["composed"] += normal != tidied
         return normal
-
-    def read(self, value: object, *, file: Path | None, record: str, field: str) -> str:
-        """The tidied caption in a field of a record; InputError, naming it, where it holds none."""
-        if not isinstance(value, str):
-            raise InputError(
-                f"is {json_type(value)}, not a string", file=file, record=record, field=field
-            )
-        try:
-            return self(value)
-        except ValueError as error:
-            raise InputError(str(error), file=file, record=record, field=field) from None
 
     def read_several(
         self, value: object, *, file: Path | None, record: str, field: str

@@ -365,8 +365,10 @@ def _references(
     given = [(row, references) for row, _, references in records if references]
     if len(given) < 2:
         return given[0][1] if given else ()
-    plain = Tidy()
-    captions, (row, references) = {plain(text) for _, text, _ in records}, given[1]
+    row, references = given[1]
+    captions = {
+        Tidy().read(text, file=path, record=row.where, field="caption") for row, text, _ in records
+    }
     if any(others != references for _, others in given) or not captions <= set(references):
         problem = f"image {image!r} has references in an earlier record, too"
         raise InputError(problem, file=path, record=row.where, field="references")
