@@ -277,12 +277,8 @@ def find_files(
     else:
         top = data_folder(data)
         bases = [top / folder, top] if top else []
-    places = {name: [base / name for base in bases] for name in names}
-    files = {
-        name: next(path for path in paths if path.is_file())
-        for name, paths in places.items()
-        if any(path.is_file() for path in paths)
-    }
+    places = [(name, base / name) for name in names for base in reversed(bases)]
+    files = {name: path for name, path in places if path.is_file()}  # the first base wins
     if missing := [name for name in names if name not in files]:
         looked = ", ".join(map(str, bases)) or "METAEVAL_DATA (which is not set)"
         raise InputError(

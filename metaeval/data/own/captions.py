@@ -1,9 +1,10 @@
 """Your own captions as a dataset: Karpathy's JSON, Flickr's token files, or any table."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple, Unpack
+from typing import NamedTuple, Unpack
 
 from metaeval.data.annotated_images import ImageFiles
 from metaeval.data.dataset import Absent, CaptionDataset, ImageId, Part, RecordCount
@@ -261,7 +262,8 @@ def _caption_column(record: Mapping[str, object], fields: Fields | None) -> str:
 def _karpathy(images: object, path: Path, split: str | None) -> Iterator[OwnCaption]:
     if not isinstance(images, list):
         raise InputError(f"is {json_type(images)}, not a list", file=path, field="images")
-    splits = _splits(images)
+    of_images = (image.get("split") for image in images if isinstance(image, dict))
+    splits = dict.fromkeys(name for name in of_images if isinstance(name, str))
     choices = ", ".join([*splits, "all"])
     if split is None and len(splits) > 1:
         raise InputError(
@@ -290,12 +292,6 @@ def _karpathy(images: object, path: Path, split: str | None) -> Iterator[OwnCapt
         for s, sentence in enumerate(image["sentences"]):
             text = sentence.get("raw") if isinstance(sentence, dict) else None
             yield OwnCaption(f"{where}, sentences[{s}]", image_id, file_name, text, wanted)  # type: ignore[arg-type]
-
-
-def _splits(images: Sequence[Any]) -> list[str]:
-    """The names of the splits of Karpathy's images, in their order."""
-    named = (image.get("split") for image in images if isinstance(image, dict))
-    return list(dict.fromkeys(name for name in named if isinstance(name, str)))
 
 
 def _token_lines(text: str, path: Path) -> Iterator[OwnCaption]:
@@ -393,10 +389,6 @@ def _images(folder: str | Path | None, names: dict[ImageId, str], ids: Sequence[
 
 def _file_names(folder: Path) -> dict[str, str]:
     """`image_key` of a name → the name, of the image files of a folder; ambiguous ones left out."""
-    names: dict[str, str] = {}
-    twice: set[str] = set()
-    for file in _image_files(folder):
-        key = image_key(file)
-        if names.setdefault(key, file) != file:
-            twice.add(key)
-    return {key: name for key, name in names.items() if key not in twice}
+    files = _image_files(folder)
+    times = Counter(map(image_key, files))
+    return {image_key(file): file for file in files if times[image_key(file)] == 1}

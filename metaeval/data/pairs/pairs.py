@@ -226,14 +226,10 @@ def chosen_kinds(asked: Sequence[str] | None, known: Sequence[str]) -> list[str]
 def _with_references(pairs: Sequence[CaptionPair], coco: CocoReferences) -> list[CaptionPair]:
     """The pairs that have references, or whose image has captions in COCO's files."""
     by_source = coco.of({p.source for p in pairs if p.references is None and p.source is not None})
-    kept = []
-    for pair in pairs:
-        references = pair.references
-        if references is None and pair.source is not None:
-            references = by_source.get(pair.source)
-        if references is not None:
-            kept.append(replace(pair, references=references))
-    return kept
+    found = [
+        (p, by_source.get(p.source or "") if p.references is None else p.references) for p in pairs
+    ]
+    return [replace(p, references=texts) for p, texts in found if texts is not None]
 
 
 def _without_true_captions(pair: CaptionPair) -> CaptionPair:
