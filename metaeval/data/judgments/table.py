@@ -48,7 +48,32 @@ _OPTIONAL = ("references", "system", "image_path", "rater", "subset", "words")
 
 
 class TableOptions(Choices, Reading, total=False):
-    """Options of tables: see `load_table`."""
+    """Options of tables; `Reading` and `Choices` have the others.
+
+    Attributes
+    ----------
+    fields
+        The file's names of `image_id`, `candidate`, `references`, `human`, `system`,
+        `image_path`, `rater`, `subset` and `words`, if they differ; `scores.fluency` is `fluency`
+        within the object `scores`. Common names are recognised, which is logged. With `rater`
+        there is a record per rating: those of one caption of one image (and system, and subset)
+        are combined; several of one rater count as one, with their mean. The parts that `subset`
+        names have separate numbers. `words` lists [word, whether it is wrong] or whether each is,
+        for the words of the candidate at white space; of several raters, a word is wrong where at
+        least half marked it. Without the column of ratings, a caption's rating is whether no word
+        is wrong.
+    references
+        A file with the references of the images (COCO's captions file, or one of `dataset=own`),
+        for records without references.
+    raters
+        Columns with the ratings of one person each: `[rater1, rater2, rater3]`. They are ratings of
+        one dimension, "human". Without a column of ratings, columns of such names are
+        recognised, which is logged.
+    language
+        The language of the captions ("de"); by default it is detected.
+    higher_is_better
+        False where a higher rating means a worse caption: ratings are then counted as negative.
+    """
 
     fields: Fields | None
     references: str | Path | None
@@ -94,31 +119,7 @@ def load_table(
     limit, protocol, options
         As in `metaeval.data.judgments.benchmarks.load_expert`; the default ("plain") keeps
         everything, averages several ratings of a caption, counts images as CIDEr's documents and
-        is quoted by τ-b.
-
-    fields
-        The file's names of `image_id`, `candidate`, `references`, `human`, `system`,
-        `image_path`, `rater`, `subset` and `words`, if they differ; `scores.fluency` is `fluency`
-        within the object `scores`. Common names are recognised, which is logged. With `rater`
-        there is a record per rating: those of one caption of one image (and system, and subset)
-        are combined; several of one rater count as one, with their mean. The parts that `subset`
-        names have separate numbers. `words` lists [word, whether it is wrong] or whether each is,
-        for the words of the candidate at white space; of several raters, a word is wrong where at
-        least half marked it. Without the column of ratings, a caption's rating is whether no word
-        is wrong.
-    references
-        A file with the references of the images (COCO's captions file, or one of `dataset=own`),
-        for records without references.
-    raters
-        Columns with the ratings of one person each: `[rater1, rater2, rater3]`. They are ratings of
-        one dimension, "human". Without a column of ratings, columns of such names are
-        recognised, which is logged.
-    delimiter, quoting, encoding, sheet
-        How the file is read: see `metaeval.data.own.tables.Reading`.
-    language
-        The language of the captions ("de"); by default it is detected.
-    higher_is_better
-        False where a higher rating means a worse caption: ratings are then counted as negative.
+        is quoted by τ-b. See `TableOptions` for the others.
 
     Raises InputError for a file that is not there or not as it should be.
     """
