@@ -256,7 +256,9 @@ def benchmark_file(
     """A benchmark's file: the one that the user names, or that of this name (`find_files`)."""
     if file is not None:
         return given_path(file, "file")
-    return find_files([name], folder=folder, source=source, root=root, data=data)[name]
+    remedy = "give it as dataset.file"
+    found = find_files([name], folder=folder, source=source, root=root, data=data, remedy=remedy)
+    return found[name]
 
 
 def find_files(
@@ -266,6 +268,7 @@ def find_files(
     source: str,
     root: str | Path | None = None,
     data: str | Path | None = None,
+    remedy: str = "give the folder as dataset.root",
 ) -> dict[str, Path]:
     """The files of those names in `root` or, where none is given, in `folder` of the data folder.
 
@@ -283,7 +286,6 @@ def find_files(
         looked = ", ".join(map(str, bases)) or "METAEVAL_DATA (which is not set)"
         raise InputError(
             f"{', '.join(missing)}: not there; looked in {looked}. Get "
-            f"{'it' if len(missing) == 1 else 'them'} from {source}, and give the folder as "
-            "dataset.root"
+            f"{'it' if len(missing) == 1 else 'them'} from {source}, and {remedy}"
         )
     return files
