@@ -120,7 +120,7 @@ def _read(folder: Path, name: str, columns: Sequence[str]) -> pd.DataFrame:
 
 
 def _rated(folder: Path, seed: int) -> Sides:
-    captions = pd.read_parquet(folder / files.JUDGMENTS)
+    captions = _read(folder, files.JUDGMENTS, ["image_id"])
     scores = _read(folder, files.SCORES, ["caption", "metric", "score"])
     wide = scores.pivot(index="caption", columns="metric", values="score")
     rating = next(name for name in captions.columns if str(name).startswith("human_"))
@@ -146,8 +146,8 @@ def _rated(folder: Path, seed: int) -> Sides:
 
 
 def _chosen(folder: Path, seed: int) -> Sides:
-    pairs = pd.read_parquet(folder / files.JUDGMENTS)
-    scores = pd.read_parquet(folder / files.SCORES)
+    pairs = _read(folder, files.JUDGMENTS, ["image_id"])
+    scores = _read(folder, files.SCORES, ["candidate", "n_references", "metric", "score"])
     scores = scores[scores["n_references"] == scores["n_references"].max()]
     wide = scores.groupby(["candidate", "metric"])["score"].mean().unstack()  # over draws
     first = pairs["votes_first"].to_numpy(float) - pairs["votes_second"].to_numpy(float)

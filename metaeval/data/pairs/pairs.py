@@ -157,11 +157,13 @@ def arrange_pairs(
         counted either way. `instances`, `images`,
         `data`: where objects and image files are.
 
-    A pair whose image has no captions in these files is left out, and counted in the notes. Raises
-    InputError where none is left.
+    A pair of two equal captions, or whose image has no captions in these files, is left out, and
+    counted in the notes. Raises InputError where none is left.
     """
     near_copies = options.get("near_copies", "drop")
     facts = {"pairs_in_files": len(pairs), "images_in_files": len({p.image for p in pairs})}
+    pairs = [p for p in pairs if p.true.split() != p.false.split()]
+    facts["equal"] = facts["pairs_in_files"] - len(pairs)
     if limit is not None:
         drawn = drawn_images((p.image for p in pairs), limit)
         pairs = [p for p in pairs if p.image in drawn]
@@ -273,6 +275,7 @@ def is_near_copy(caption: str, other: str) -> bool:
 
 
 NOTES = (
+    "{equal:,} pairs of two equal captions were left out.",
     "{without_captions:,} pairs were left out: the captions files do not have their images.",
     "The true caption of {true_among_references:,} of {pairs:,} pairs were among the references "
     "and was taken out, by letters and digits.",

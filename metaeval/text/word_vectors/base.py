@@ -333,7 +333,7 @@ class VectorFile(WordVectors):
         place = table.find(set(words))
         known = np.array([word in place for word in words], dtype=np.bool_)
         rows = np.zeros((len(words), table.dimension))
-        for i in np.flatnonzero(known):
+        for i in np.flatnonzero(known).tolist():
             rows[i] = table.row(place[words[i]])
         return unit(rows, known)
 

@@ -60,6 +60,16 @@ def test_the_true_caption_is_taken_out_of_the_references(data: Path) -> None:
     assert len(load_sugarcrepe(data=data, kinds=["replace_obj"]).pairs[4].references) == 4
 
 
+def test_two_equal_captions_are_no_pair(tmp_path: Path) -> None:
+    record = {"image_id": 1, "true": "a dog", "references": ["one dog"]}
+    file = tmp_path / "pairs.jsonl"
+    lines = [{**record, "false": text} for text in ("a cat", "a  dog ", "A dog")]
+    file.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    pairs = load_pairs_table(file)
+    assert [p.false for p in pairs.pairs] == ["a cat", "A dog"]
+    assert "1 pairs of two equal captions were left out." in pairs.dataset.notes
+
+
 def test_items_objects_and_photographs(data: Path) -> None:
     """An image keeps its id with every set of references, and is one document."""
     pairs = load_sugarcrepe(data=data)
