@@ -1,0 +1,450 @@
+"""`metaeval explain`: which protocol gives a printed value?
+
+The switches of a dataset's protocols are declared in `conf/protocols`. Every combination of their
+values is one protocol of the grid. What makes another set of scores (references, documents, a
+metric's options) is scored once, through the cache; the rest (rows, ratings, statistics) is
+computed from the scores. `metaeval.reproduce.chance` says when a protocol counts as found.
+"""
+
+import argparse
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from omegaconf import DictConfig
+from pydantic import BeforeValidator
+
+from metaeval import installation
+from metaeval.config import add_metric, build, compose_config, load_dataset, metric_names
+from metaeval.data.judgments.judged import JudgedCaption, Judgments, Protocol, arrange
+from metaeval.errors import ConfigError, InputError
+from metaeval.experiments.scores import open_store
+from metaeval.experiments.stored_results import code_digest
+from metaeval.metrics.base import Metric
+from metaeval.options import unknown
+from metaeval.overrides import override_texts
+from metaeval.readers.files import read_text, user_path
+from metaeval.readers.tables import read_csv, read_number
+from metaeval.readers.yaml_text import read_declared, read_yaml
+from metaeval.reproduce.chance import FOUND, chance_of_match, printed
+from metaeval.results.base import Model
+from metaeval.runs.files import digest
+from metaeval.runs.records import HUMAN
+from metaeval.runs.store import Store
+from metaeval.scoring import score_captions
+from metaeval.stats.correlation.correlations import correlations
+from metaeval.stats.correlation.kendall import concordance
+from metaeval.stats.resampling.items import Floats
+
+DEFAULT = "default"  # the variant of a metric with the options of its configuration
+REQUIRED = ("metric", "dataset", "value")
+TABLE = "table"  # a column that says which values were printed together
+SEVERAL = "|"  # between the possible values of a switch: kendall_tau_b|kendall_tau_c
+NEAREST, MOST_SHOWN = 3, 5
+_SCORED = ("own_captions", "references", "documents")  # switches that make other scores
+
+
+def _as_list(value: Any) -> Any:
+    return value if isinstance(value, list) else [value]
+
+
+Values = Annotated[tuple[str, ...], BeforeValidator(_as_list)]
+
+
+class Protocols(Model):
+    """A file of `conf/protocols`.
+
+    Attributes
+    ----------
+    switches
+        Switch → its values; the first is the default.
+    papers
+        Paper → the switches that it sets otherwise; several values where it prints several.
+    load
+        Options of the dataset that the switches need.
+    """
+
+    switches: Mapping[str, tuple[str, ...]]
+    papers: Mapping[str, Mapping[str, Values]] = {}
+    load: Mapping[str, Any] = {}
+
+
+class PrintedValue(NamedTuple):
+    """A printed value and what is known of its protocol.
+
+    `value` and `step`, the unit of its last digit, are on the scale of the statistics (43.6 is
+    .436); `known` is switch → the values that are possible.
+    """
+
+    column: str
+    family: str
+    text: str
+    scale: float
+    value: float
+    step: float
+    known: Mapping[str, tuple[str, ...]]
+
+
+def explain(
+    metric: str | None = None,
+    dataset: str | None = None,
+    value: str | float | None = None,
+    *,
+    values: str | Path | pd.DataFrame | None = None,
+    **known: str,
+) -> pd.DataFrame:
+    """The protocols that give a printed value, or the values of a table.
+
+    Raises ConfigError for an unknown metric, dataset or switch, InputError for a value that is not
+    a number.
+
+    Parameters
+    ----------
+    metric
+        A metric ("bleu", for its column BLEU-4) or a column ("BLEU-1").
+    dataset
+        A dataset with a file in `conf/protocols`.
+    value
+        As printed: the number of digits counts; above 1 it is in per cent.
+    values
+        In the place of the three, a file (CSV, or .tsv) or table with these columns. A column
+        `table` says which values were printed together; by default all of a dataset.
+    known
+        Switch → its value, or several with "|" between them. In `values` a column of that name.
+
+    Returns
+    -------
+    DataFrame
+        One row per value and protocol shown: those that match, or the three nearest. `ours` is the
+        value of the protocol, `protocol` how it differs from the default, `papers` which use it,
+        `verdict` "found", "by chance" (it matches, but so do random values too often), "none", or
+        "as stated" where all switches are known. `matched` of the `of` values of the table are
+        matched by the protocol, one of `cells` distinct ones; `chance` is how often one matches as
+        many random values.
+
+    Examples
+    --------
+    >>> import metaeval
+    >>> metaeval.explain("cider", "flickr8k_expert", 43.6)  # doctest: +SKIP
+    """
+    searches = _searches(metric, dataset, value, values, known)
+    return pd.concat([search.explained() for search in searches], ignore_index=True)
+
+
+def _searches(
+    metric: str | None,
+    dataset: str | None,
+    value: str | float | None,
+    values: str | Path | pd.DataFrame | None,
+    known: Mapping[str, str],
+) -> list["_Search"]:
+    """The searches that the arguments of `explain` ask for, one per printed table and dataset."""
+    if values is None:
+        given = {"metric": metric, "dataset": dataset, "value": value, **known}
+        rows = [{k: "" if v is None else str(v) for k, v in given.items()}]
+    elif isinstance(values, pd.DataFrame):
+        rows = values.fillna("").astype(str).to_dict("records")  # type: ignore[assignment]
+    else:
+        path = user_path(values)
+        delimiter = "\t" if path.suffix == ".tsv" else ","
+        rows = [row for _, row in read_csv(read_text(path), delimiter, trim=True)]
+    groups: dict[tuple[str, str], list[Mapping[str, str]]] = {}
+    for number, row in enumerate(rows, 1):
+        for name in REQUIRED:
+            if not row.get(name):
+                raise InputError(f"value {number} has no {name}; write {name}=…", field=name)
+        groups.setdefault((row.get(TABLE, ""), row["dataset"]), []).append(row)
+    return [_Search(name, of_table) for (_, name), of_table in groups.items()]
+
+
+class _Search:
+    """The search for the protocol of m values that were printed together."""
+
+    def __init__(self, dataset: str, rows: Sequence[Mapping[str, str]]) -> None:
+        folder = installation.conf() / "protocols"
+        self._variants: Mapping[str, Mapping[str, Any]] = read_yaml(folder / "metrics.yaml")
+        names = sorted({p.stem for p in folder.glob("*.yaml")} - {"metrics"})
+        if dataset not in names:
+            raise unknown("dataset", "dataset with protocols", dataset, names)
+        declared = read_declared(folder / f"{dataset}.yaml", Protocols)
+        self.dataset, self._papers = dataset, declared.papers
+        self._switches = dict(declared.switches)
+        everything = {"dataset": dataset, "dataset.own_captions": "keep", **declared.load}
+        self._options = override_texts(everything)
+        self._config = compose_config(self._options)
+        self._default = pd.Series(
+            {**{k: v[0] for k, v in self._switches.items()}, "variant": DEFAULT}
+        )
+        self.not_searched: dict[str, str] = {}  # variant → why it has no scores
+        self.values = [self._printed(row) for row in rows]
+
+    def _printed(self, row: Mapping[str, str]) -> PrintedValue:
+        """A row of the values, its metric and switches resolved."""
+        family, column = self._column(row["metric"])
+        number = read_number(row["value"], None, None, "value")
+        scale = 100.0 if abs(number) > 1 else 1.0
+        step = 10.0 ** -len(row["value"].partition(".")[2]) / scale
+        known = {**self._switches, "variant": (DEFAULT, *self._variants.get(family, ()))}
+        if "idf" not in self._config.metric[family]:
+            known["documents"] = known["documents"][:1]
+        for name, text in row.items():
+            if name in (*REQUIRED, TABLE) or not text:
+                continue
+            if name not in known:
+                raise unknown("explain", f"switch of {self.dataset}", name, known)
+            chosen = tuple(part.strip() for part in text.split(SEVERAL))
+            for part in chosen:
+                if part not in known[name]:
+                    raise unknown(name, f"value on {self.dataset}", part, known[name])
+            known[name] = chosen
+        return PrintedValue(column, family, row["value"], scale, abs(number) / scale, step, known)
+
+    def _column(self, name: str) -> tuple[str, str]:
+        """The metric and the column that a name stands for."""
+        for family in [name] if name in metric_names() else list(self._config.metric):
+            add_metric(self._config, family)
+            for column in build(family, self._config).columns:
+                if column.name == name or (family == name and column.headline):
+                    return family, column.name
+        raise unknown("metric", "metric or column", name, metric_names())
+
+    def explained(self) -> pd.DataFrame:
+        """The rows of the values, as `explain` returns them."""
+        every = self._protocols()
+        resolved = [self._resolved(value, every) for value in self.values]
+        ours = zip(resolved, self._values_of_protocols(), strict=True)
+        table = np.column_stack([frame.merge(of, "left")["value"] for frame, of in ours])
+        # equal protocols are one cell, and the one with the fewest changes stands for it
+        order = np.argsort(every.ne(self._default).sum(axis=1).to_numpy(), kind="stable")
+        order = order[~np.isnan(table[order]).all(axis=1)]
+        _, first, group = np.unique(
+            table[order].round(12), axis=0, return_index=True, return_inverse=True
+        )
+        members = [order[group.ravel() == g] for g in np.argsort(first)]
+        cells = table[[m[0] for m in members]]
+        steps = np.array([value.step for value in self.values])
+        matches = printed(cells, steps) == printed(np.array([v.value for v in self.values]), steps)
+        n_matched = matches.sum(axis=1)
+        most, known = int(n_matched.max(initial=0)), ~np.isnan(cells).all(axis=0)
+        chance = chance_of_match(cells[:, known], steps[known], most) if most else 1.0
+        rows = []
+        for j, value in enumerate(self.values):
+            best = np.flatnonzero((n_matched == most) & matches[:, j])
+            near = np.argsort(np.abs(cells[:, j] - value.value), kind="stable")[:NEAREST]
+            verdict = "none"
+            if len(best):
+                one = "found" if chance < FOUND else "by chance"
+                verdict = one if len(cells) > 1 else "as stated"
+            for k in (best if len(best) else near)[: MOST_SHOWN if known[j] else 0].tolist():
+                protocols = resolved[j].iloc[members[k]]
+                rows.append(
+                    {
+                        "metric": value.column,
+                        "dataset": self.dataset,
+                        "value": value.text,
+                        "ours": cells[k, j] * value.scale,
+                        "verdict": verdict,
+                        "protocol": self._described(protocols.iloc[0]),
+                        "papers": "; ".join(self._users(protocols)),
+                        "matched": int(n_matched[k]),
+                        "of": len(self.values),
+                        "cells": len(cells),
+                        "chance": chance,
+                    }
+                )
+        return pd.DataFrame(rows)
+
+    def text(self) -> str:
+        """What the command prints."""
+        rows = self.explained()
+        head = rows.iloc[0] if len(rows) else {"cells": 0, "matched": 0, "chance": 1.0}
+        lines = [
+            f"{self.dataset}: {head['cells']} distinct protocols; one matches "
+            f"{rows['matched'].max()} of {len(self.values)} values, which happens to random values "
+            f"in {head['chance']:.1%} of all cases"
+        ]
+        shown = rows[["metric", "value", "ours", "verdict", "protocol", "papers"]]
+        lines.append(shown.to_string(index=False, float_format="{:.4g}".format))
+        lines += [f"not searched: {name}: {why}" for name, why in self.not_searched.items()]
+        return "\n".join(lines)
+
+    def _protocols(self) -> pd.DataFrame:
+        """Every protocol that the values leave possible, one a row; a switch that every value fixes
+        has the choice of the first."""
+        choices = []
+        for name in self._default.index:
+            several = [v.known[name] for v in self.values if len(v.known[name]) > 1]
+            several = several or [self.values[0].known[name]]
+            choices.append(list(dict.fromkeys(choice for each in several for choice in each)))
+        return pd.DataFrame(product(*choices), columns=self._default.index)
+
+    def _resolved(self, value: PrintedValue, every: pd.DataFrame) -> pd.DataFrame:
+        """The protocols as a value has them: with the switches that are known of it, and its metric
+        without the variants of others."""
+        fixed = {name: each[0] for name, each in value.known.items() if len(each) == 1}
+        frame = every.assign(**fixed)
+        own = frame["variant"].isin(value.known["variant"])
+        return frame.assign(variant=frame["variant"].where(own, value.known["variant"][0]))
+
+    def _described(self, protocol: pd.Series) -> str:
+        """How a protocol differs from the default."""
+        changed = protocol[protocol != self._default]
+        return ", ".join(f"{name}={choice}" for name, choice in changed.items()) or DEFAULT
+
+    def _users(self, protocols: pd.DataFrame) -> list[str]:
+        """The papers that are known to use one of these protocols, which are equal."""
+        default = {name: (choice,) for name, choice in self._default.items()}
+        return [
+            paper
+            for paper, changes in self._papers.items()
+            if pd.DataFrame(
+                {name: protocols[name].isin(of) for name, of in {**default, **changes}.items()}
+            )
+            .all(axis=1)
+            .any()
+        ]
+
+    def _values_of_protocols(self) -> list[pd.DataFrame]:
+        """The grid of each value: the switches of every protocol that is possible, and `value`."""
+        raw: Judgments = load_dataset(self._config)
+        cells: list[list[dict[str, Any]]] = [[] for _ in self.values]
+        metrics = {
+            (v.family, variant): self._metric(v.family, variant)
+            for v in self.values
+            for variant in v.known["variant"]
+        }
+        with open_store(self._config) as store:
+            for choice in product(*(self._open(name) for name in _SCORED)):
+                made = dict(zip(_SCORED, choice, strict=True))
+                data = _arranged(raw, self._config, **made)
+                for (family, variant), metric in metrics.items():
+                    of_variant = {**made, "variant": variant}
+                    wanted = [
+                        j
+                        for j, v in enumerate(self.values)
+                        if v.family == family
+                        and all(c in v.known[name] for name, c in of_variant.items())
+                    ]
+                    scores = self._scores(data, metric, variant, store) if wanted else {}
+                    for j in wanted if scores else []:
+                        cells[j] += _cells(data, scores, self.values[j], of_variant, store)
+        columns = [*self._default.index, "value"]
+        return [pd.DataFrame(rows, columns=columns) for rows in cells]
+
+    def _open(self, name: str) -> list[str]:
+        return list(dict.fromkeys(choice for v in self.values for choice in v.known[name]))
+
+    def _metric(self, family: str, variant: str) -> Metric:
+        """A metric with the options of a variant."""
+        options = dict(self._variants.get(family, {}).get(variant, {}))
+        name = options.pop("metric", family)
+        config = compose_config([*self._options, f"metrics=[{name}]", *override_texts(options)])
+        add_metric(config, name)
+        return build(name, config)
+
+    def _scores(
+        self, data: Judgments, metric: Metric, variant: str, store: Store
+    ) -> dict[str, Floats]:
+        """Column → the scores of the judged captions [n] by a variant; empty where it cannot run."""
+        captions = [j.candidate for j in data.judged]
+        scored = score_captions(metric, data.dataset, captions, data.image_index, store)
+        if scored.scores is None:
+            reason = "; ".join(filter(None, (scored.reason, scored.remedy)))
+            self.not_searched[f"{metric.name} ({variant})"] = reason
+            return {}
+        columns = zip(scored.columns, scored.scores.T, strict=True)
+        return {c.variant_of or c.name: scores for c, scores in columns}
+
+
+def _arranged(
+    raw: Judgments, config: DictConfig, own_captions: str, references: str, documents: str
+) -> Judgments:
+    """The judged captions with the references and documents of a protocol."""
+    places = {p: config.dataset[p] for p in ("instances", "images", "data") if p in config.dataset}
+
+    def arranged(judged: Sequence[JudgedCaption], own: str) -> Judgments:
+        protocol = Protocol("grid", own, "each", documents, "kendall_tau_b")
+        sources = raw.dataset.sources
+        return arrange(raw.name, raw.title, judged, protocol, sources=sources, **places)
+
+    made = arranged(raw.judged, own_captions)
+    if references == "all":
+        return made
+    n = int(references.removeprefix("first "))
+    return arranged([replace(j, references=j.references[:n]) for j in made.judged], "keep")
+
+
+def _cells(
+    data: Judgments,
+    scores: Mapping[str, Floats],
+    value: PrintedValue,
+    scored: Mapping[str, str],
+    store: Store,
+) -> Iterator[dict[str, Any]]:
+    """The protocols of a value that differ in rows, ratings and statistic alone."""
+    rest = {name: each for name, each in value.known.items() if name not in scored}
+    statistics = rest.pop("statistic")
+    for choice in product(*rest.values()):
+        protocol = {**scored, **dict(zip(rest, choice, strict=True))}
+        caption, rating = _rows(data, protocol)
+        numbers = _statistics(scores[value.column][caption], rating, store)
+        for name in statistics:
+            yield {**protocol, "statistic": name, "value": abs(numbers[name])}
+
+
+def _rows(data: Judgments, protocol: Mapping[str, str]) -> tuple[npt.NDArray[np.intp], Floats]:
+    """The rows of a protocol: the caption of each, and its rating."""
+    dimension = protocol.get("dimension", data.dimensions[0])
+    ratings = protocol.get("ratings", "each")
+    if ratings in ("each", "mean"):
+        of_ratings = replace(data.protocol, ratings=ratings)
+        caption, rating = replace(data, protocol=of_ratings).rows(dimension)
+    else:
+        given = [j.human.get(dimension, ()) for j in data.judged]
+        if ratings == "median":
+            every = np.array([np.median(r) if r else np.nan for r in given])
+        else:
+            k = int(ratings.removeprefix("rater ")) - 1
+            every = np.array([r[k] if k < len(r) else np.nan for r in given])
+        caption = np.flatnonzero(~np.isnan(every))
+        rating = every[caption]
+    people, subset = protocol.get("people", "with"), protocol.get("subset", "all")
+    taken = [
+        (people == "with" or j.system != HUMAN) and subset in ("all", j.subset) for j in data.judged
+    ]
+    there = np.array(taken)[caption]
+    return caption[there], rating[there]
+
+
+def _statistics(scores: Floats, human: Floats, store: Store) -> dict[str, float]:
+    """Every correlation of scores with ratings, from the store where it is known."""
+    namespace, key = f"protocols {code_digest()}", digest(scores.tobytes() + human.tobytes())
+    if stored := store.get_many(namespace, [key]):
+        known: dict[str, float] = json.loads(stored[key])
+        return known
+    there = ~np.isnan(scores)
+    numbers: dict[str, float] = correlations(scores, human)._asdict()
+    surplus, n = concordance(scores[there], human[there]).surplus, int(there.sum())
+    numbers["kendall_tau_a"] = surplus / (n * (n - 1) / 2) if n > 1 else np.nan
+    store.put_many(namespace, {key: json.dumps(numbers).encode()})
+    return numbers
+
+
+def main(given: argparse.Namespace) -> None:
+    """Print which protocols give the values."""
+    options: dict[str, Any] = {}
+    for text in given.options:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise ConfigError(f"'{text}' is not an option; write name=value")
+        options[name] = value
+    values = options.pop("values", None)
+    named = (options.pop(name, None) for name in REQUIRED)
+    for search in _searches(*named, values, options):
+        print(search.text())
