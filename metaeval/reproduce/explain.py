@@ -8,10 +8,12 @@ computed from the scores. `metaeval.reproduce.chance` says when a protocol count
 
 import argparse
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache, partial
 from itertools import product
 from pathlib import Path
+from statistics import median
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -66,13 +68,10 @@ class Protocols(Model):
         Switch → its values; the first is the default.
     papers
         Paper → the switches that it sets otherwise; several values where it prints several.
-    load
-        Options of the dataset that the switches need.
     """
 
     switches: Mapping[str, tuple[str, ...]]
     papers: Mapping[str, Mapping[str, Values]] = {}
-    load: Mapping[str, Any] = {}
 
 
 class PrintedValue(NamedTuple):
@@ -113,10 +112,10 @@ def explain(
     value
         As printed: the number of digits counts; above 1 it is in per cent.
     values
-        In the place of the three, a file (CSV, or .tsv) or table with these columns. A column
-        `table` says which values were printed together; by default all of a dataset.
+        A file (CSV, or .tsv) or table with these columns, instead. Its column `table` says which
+        values were printed together; by default all of a dataset.
     known
-        Switch → its value, or several with "|" between them. In `values` a column of that name.
+        Switch → its value, or several with "|" between them; in `values` a column of that name.
 
     Returns
     -------
@@ -145,17 +144,18 @@ def _searches(
     known: Mapping[str, str],
 ) -> list["_Search"]:
     """The searches that the arguments of `explain` ask for, one per printed table and dataset."""
-    if values is None:
-        given = {"metric": metric, "dataset": dataset, "value": value, **known}
-        rows = [{k: "" if v is None else str(v) for k, v in given.items()}]
-    elif isinstance(values, pd.DataFrame):
-        rows = values.fillna("").astype(str).to_dict("records")  # type: ignore[assignment]
-    else:
+    given = {"metric": metric, "dataset": dataset, "value": value, **known}
+    of_all = {name: str(text) for name, text in given.items() if text is not None}
+    rows: Sequence[Mapping[str, str]] = [{}]
+    if isinstance(values, pd.DataFrame):
+        rows = values.fillna("").astype(str).to_dict("records")
+    elif values is not None:
         path = user_path(values)
         delimiter = "\t" if path.suffix == ".tsv" else ","
         rows = [row for _, row in read_csv(read_text(path), delimiter, trim=True)]
     groups: dict[tuple[str, str], list[Mapping[str, str]]] = {}
-    for number, row in enumerate(rows, 1):
+    for number, of_row in enumerate(rows, 1):
+        row = {**of_all, **{name: text for name, text in of_row.items() if text}}
         for name in REQUIRED:
             if not row.get(name):
                 raise InputError(f"value {number} has no {name}; write {name}=…", field=name)
@@ -175,8 +175,7 @@ class _Search:
         declared = read_declared(folder / f"{dataset}.yaml", Protocols)
         self.dataset, self._papers = dataset, declared.papers
         self._switches = dict(declared.switches)
-        everything = {"dataset": dataset, "dataset.own_captions": "keep", **declared.load}
-        self._options = override_texts(everything)
+        self._options = [f"dataset={dataset}", "dataset.own_captions=keep"]
         self._config = compose_config(self._options)
         self._default = pd.Series(
             {**{k: v[0] for k, v in self._switches.items()}, "variant": DEFAULT}
@@ -194,7 +193,7 @@ class _Search:
         if "idf" not in self._config.metric[family]:
             known["documents"] = known["documents"][:1]
         for name, text in row.items():
-            if name in (*REQUIRED, TABLE) or not text:
+            if name in (*REQUIRED, TABLE):
                 continue
             if name not in known:
                 raise unknown("explain", f"switch of {self.dataset}", name, known)
@@ -221,27 +220,36 @@ class _Search:
         ours = zip(resolved, self._values_of_protocols(), strict=True)
         table = np.column_stack([frame.merge(of, "left")["value"] for frame, of in ours])
         # equal protocols are one cell, and the one with the fewest changes stands for it
-        order = np.argsort(every.ne(self._default).sum(axis=1).to_numpy(), kind="stable")
+        n_changes = every.ne(self._default).sum(axis=1).to_numpy()
+        order = np.argsort(n_changes, kind="stable")
         order = order[~np.isnan(table[order]).all(axis=1)]
         _, first, group = np.unique(
             table[order].round(12), axis=0, return_index=True, return_inverse=True
         )
         members = [order[group.ravel() == g] for g in np.argsort(first)]
-        cells = table[[m[0] for m in members]]
+        simplest = np.array([m[0] for m in members], dtype=np.intp)
+        cells, changes = table[simplest], n_changes[simplest]
         steps = np.array([value.step for value in self.values])
         matches = printed(cells, steps) == printed(np.array([v.value for v in self.values]), steps)
         n_matched = matches.sum(axis=1)
         most, known = int(n_matched.max(initial=0)), ~np.isnan(cells).all(axis=0)
-        chance = chance_of_match(cells[:, known], steps[known], most) if most else 1.0
+        best = np.flatnonzero(n_matched == most) if most else np.empty(0, np.intp)
+        fewest, chance = int(changes[best].min(initial=changes.max(initial=0))), 1.0
+        if most:
+            chance = chance_of_match(cells[:, known], steps[known], changes, (most, fewest))
+        found = best[changes[best] == fewest] if chance < FOUND else best[:0]
         rows = []
         for j, value in enumerate(self.values):
-            best = np.flatnonzero((n_matched == most) & matches[:, j])
-            near = np.argsort(np.abs(cells[:, j] - value.value), kind="stable")[:NEAREST]
-            verdict = "none"
-            if len(best):
-                one = "found" if chance < FOUND else "by chance"
-                verdict = one if len(cells) > 1 else "as stated"
-            for k in (best if len(best) else near)[: MOST_SHOWN if known[j] else 0].tolist():
+            matching = best[matches[best, j]]
+            nearest = np.argsort(np.abs(cells[:, j] - value.value), kind="stable")[:NEAREST]
+            near = found if len(found) else nearest
+            for k in (matching if len(matching) else near)[
+                : MOST_SHOWN if known[j] else 0
+            ].tolist():
+                verdict = "none"
+                if matches[k, j] and len(matching):
+                    verdict = "found" if k in found else "by chance"
+                    verdict = verdict if len(cells) > 1 else "as stated"
                 protocols = resolved[j].iloc[members[k]]
                 rows.append(
                     {
@@ -323,6 +331,7 @@ class _Search:
             for choice in product(*(self._open(name) for name in _SCORED)):
                 made = dict(zip(_SCORED, choice, strict=True))
                 data = _arranged(raw, self._config, **made)
+                rows_of = cache(partial(_rows, data))
                 for (family, variant), metric in metrics.items():
                     of_variant = {**made, "variant": variant}
                     wanted = [
@@ -333,7 +342,7 @@ class _Search:
                     ]
                     scores = self._scores(data, metric, variant, store) if wanted else {}
                     for j in wanted if scores else []:
-                        cells[j] += _cells(data, scores, self.values[j], of_variant, store)
+                        cells[j] += _cells(rows_of, scores, self.values[j], of_variant, store)
         columns = [*self._default.index, "value"]
         return [pd.DataFrame(rows, columns=columns) for rows in cells]
 
@@ -351,7 +360,7 @@ class _Search:
     def _scores(
         self, data: Judgments, metric: Metric, variant: str, store: Store
     ) -> dict[str, Floats]:
-        """Column → the scores of the judged captions [n] by a variant; empty where it cannot run."""
+        """Column → the scores of the judged captions [n]; empty where the variant cannot run."""
         captions = [j.candidate for j in data.judged]
         scored = score_captions(metric, data.dataset, captions, data.image_index, store)
         if scored.scores is None:
@@ -381,7 +390,7 @@ def _arranged(
 
 
 def _cells(
-    data: Judgments,
+    rows_of: Callable[..., tuple[npt.NDArray[np.intp], Floats]],
     scores: Mapping[str, Floats],
     value: PrintedValue,
     scored: Mapping[str, str],
@@ -391,30 +400,34 @@ def _cells(
     rest = {name: each for name, each in value.known.items() if name not in scored}
     statistics = rest.pop("statistic")
     for choice in product(*rest.values()):
-        protocol = {**scored, **dict(zip(rest, choice, strict=True))}
-        caption, rating = _rows(data, protocol)
+        of_rows = dict(zip(rest, choice, strict=True))
+        caption, rating = rows_of(**of_rows)
         numbers = _statistics(scores[value.column][caption], rating, store)
         for name in statistics:
-            yield {**protocol, "statistic": name, "value": abs(numbers[name])}
+            yield {**scored, **of_rows, "statistic": name, "value": abs(numbers[name])}
 
 
-def _rows(data: Judgments, protocol: Mapping[str, str]) -> tuple[npt.NDArray[np.intp], Floats]:
+def _rows(
+    data: Judgments,
+    dimension: str | None = None,
+    ratings: str = "each",
+    people: str = "with",
+    subset: str = "all",
+) -> tuple[npt.NDArray[np.intp], Floats]:
     """The rows of a protocol: the caption of each, and its rating."""
-    dimension = protocol.get("dimension", data.dimensions[0])
-    ratings = protocol.get("ratings", "each")
+    dimension = dimension or data.dimensions[0]
     if ratings in ("each", "mean"):
         of_ratings = replace(data.protocol, ratings=ratings)
         caption, rating = replace(data, protocol=of_ratings).rows(dimension)
     else:
         given = [j.human.get(dimension, ()) for j in data.judged]
         if ratings == "median":
-            every = np.array([np.median(r) if r else np.nan for r in given])
+            every = np.array([median(r) if r else np.nan for r in given])
         else:
             k = int(ratings.removeprefix("rater ")) - 1
             every = np.array([r[k] if k < len(r) else np.nan for r in given])
         caption = np.flatnonzero(~np.isnan(every))
         rating = every[caption]
-    people, subset = protocol.get("people", "with"), protocol.get("subset", "all")
     taken = [
         (people == "with" or j.system != HUMAN) and subset in ("all", j.subset) for j in data.judged
     ]
