@@ -48,6 +48,8 @@ DEFAULT = "default"  # the variant of a metric with the options of its configura
 REQUIRED = ("metric", "dataset", "value")
 TABLE = "table"  # a column that says which values were printed together
 SEVERAL = "|"  # between the possible values of a switch: kendall_tau_b|kendall_tau_c
+AS_STATED = {"found": "as stated", "by chance": "as stated"}  # where there was no search
+SHOWN = ("metric", "value", "ours", "verdict", "protocol", "papers")  # of the command
 NEAREST, MOST_SHOWN = 3, 5
 _SCORED = ("own_captions", "references", "documents")  # switches that make other scores
 
@@ -77,10 +79,12 @@ class Protocols(Model):
 class PrintedValue(NamedTuple):
     """A printed value and what is known of its protocol.
 
-    `value` and `step`, the unit of its last digit, are on the scale of the statistics (43.6 is
-    .436); `known` is switch → the values that are possible.
+    `table` is which values were printed together, `text` the value as printed. `value` and `step`,
+    the unit of its last digit, are on the scale of the statistics (43.6 is .436); `known` is switch
+    → the values that are possible.
     """
 
+    table: str
     column: str
     family: str
     text: str
@@ -133,7 +137,8 @@ def explain(
     >>> metaeval.explain("cider", "flickr8k_expert", 43.6)  # doctest: +SKIP
     """
     searches = _searches(metric, dataset, value, values, known)
-    return pd.concat([search.explained() for search in searches], ignore_index=True)
+    tables = [table for search in searches for table in search.tables()]
+    return pd.concat(tables, ignore_index=True)
 
 
 def _searches(
@@ -143,7 +148,7 @@ def _searches(
     values: str | Path | pd.DataFrame | None,
     known: Mapping[str, str],
 ) -> list["_Search"]:
-    """The searches that the arguments of `explain` ask for, one per printed table and dataset."""
+    """The searches that the arguments of `explain` ask for, one per dataset."""
     given = {"metric": metric, "dataset": dataset, "value": value, **known}
     of_all = {name: str(text) for name, text in given.items() if text is not None}
     rows: Sequence[Mapping[str, str]] = [{}]
@@ -153,18 +158,18 @@ def _searches(
         path = user_path(values)
         delimiter = "\t" if path.suffix == ".tsv" else ","
         rows = [row for _, row in read_csv(read_text(path), delimiter, trim=True)]
-    groups: dict[tuple[str, str], list[Mapping[str, str]]] = {}
+    of_dataset: dict[str, list[Mapping[str, str]]] = {}
     for number, of_row in enumerate(rows, 1):
         row = {**of_all, **{name: text for name, text in of_row.items() if text}}
         for name in REQUIRED:
             if not row.get(name):
                 raise InputError(f"value {number} has no {name}; write {name}=…", field=name)
-        groups.setdefault((row.get(TABLE, ""), row["dataset"]), []).append(row)
-    return [_Search(name, of_table) for (_, name), of_table in groups.items()]
+        of_dataset.setdefault(row["dataset"], []).append(row)
+    return [_Search(name, rows) for name, rows in of_dataset.items()]
 
 
 class _Search:
-    """The search for the protocol of m values that were printed together."""
+    """The search for the protocols of values on a dataset."""
 
     def __init__(self, dataset: str, rows: Sequence[Mapping[str, str]]) -> None:
         folder = installation.conf() / "protocols"
@@ -202,7 +207,8 @@ class _Search:
                 if part not in known[name]:
                     raise unknown(name, f"value on {self.dataset}", part, known[name])
             known[name] = chosen
-        return PrintedValue(column, family, row["value"], scale, abs(number) / scale, step, known)
+        table, text = row.get(TABLE, ""), row["value"]
+        return PrintedValue(table, column, family, text, scale, abs(number) / scale, step, known)
 
     def _column(self, name: str) -> tuple[str, str]:
         """The metric and the column that a name stands for."""
@@ -213,92 +219,62 @@ class _Search:
                     return family, column.name
         raise unknown("metric", "metric or column", name, metric_names())
 
-    def explained(self) -> pd.DataFrame:
-        """The rows of the values, as `explain` returns them."""
-        every = self._protocols()
-        resolved = [self._resolved(value, every) for value in self.values]
-        ours = zip(resolved, self._values_of_protocols(), strict=True)
-        table = np.column_stack([frame.merge(of, "left")["value"] for frame, of in ours])
+    def tables(self) -> Iterator[pd.DataFrame]:
+        """For each printed table, the rows of its values, as `explain` returns them."""
+        ours = self._values_of_protocols()
+        for name in dict.fromkeys(value.table for value in self.values):
+            of_table = [j for j, value in enumerate(self.values) if value.table == name]
+            yield self._explained([self.values[j] for j in of_table], [ours[j] for j in of_table])
+
+    def _explained(
+        self, values: Sequence[PrintedValue], ours: Sequence[pd.DataFrame]
+    ) -> pd.DataFrame:
+        """The rows of m values that were printed together, from the grid of each."""
+        every = self._protocols(values)
+        resolved = [_resolved(value, every) for value in values]
+        table = np.column_stack(
+            [frame.merge(of, "left")["value"] for frame, of in zip(resolved, ours, strict=True)]
+        )
         # equal protocols are one cell, and the one with the fewest changes stands for it
-        n_changes = every.ne(self._default).sum(axis=1).to_numpy()
-        order = np.argsort(n_changes, kind="stable")
+        changes = every.ne(self._default).sum(axis=1).to_numpy()
+        order = np.argsort(changes, kind="stable")
         order = order[~np.isnan(table[order]).all(axis=1)]
         _, first, group = np.unique(
-            table[order].round(12), axis=0, return_index=True, return_inverse=True
-        )
+            np.nan_to_num(table[order], nan=-1).round(12),
+            axis=0, return_index=True, return_inverse=True,
+        )  # fmt: skip
         members = [order[group.ravel() == g] for g in np.argsort(first)]
-        simplest = np.array([m[0] for m in members], dtype=np.intp)
-        cells, changes = table[simplest], n_changes[simplest]
-        steps = np.array([value.step for value in self.values])
-        matches = printed(cells, steps) == printed(np.array([v.value for v in self.values]), steps)
-        n_matched = matches.sum(axis=1)
-        most, known = int(n_matched.max(initial=0)), ~np.isnan(cells).all(axis=0)
-        best = np.flatnonzero(n_matched == most) if most else np.empty(0, np.intp)
-        fewest, chance = int(changes[best].min(initial=changes.max(initial=0))), 1.0
-        if most:
-            chance = chance_of_match(cells[:, known], steps[known], changes, (most, fewest))
-        found = best[changes[best] == fewest] if chance < FOUND else best[:0]
+        simplest = np.array([equal[0] for equal in members], dtype=np.intp)
+        cells = table[simplest]
+        result = _compare(cells, changes[simplest], values)
         rows = []
-        for j, value in enumerate(self.values):
-            matching = best[matches[best, j]]
-            nearest = np.argsort(np.abs(cells[:, j] - value.value), kind="stable")[:NEAREST]
-            near = found if len(found) else nearest
-            for k in (matching if len(matching) else near)[
-                : MOST_SHOWN if known[j] else 0
-            ].tolist():
-                verdict = "none"
-                if matches[k, j] and len(matching):
-                    verdict = "found" if k in found else "by chance"
-                    verdict = verdict if len(cells) > 1 else "as stated"
-                protocols = resolved[j].iloc[members[k]]
-                rows.append(
-                    {
-                        "metric": value.column,
-                        "dataset": self.dataset,
-                        "value": value.text,
-                        "ours": cells[k, j] * value.scale,
-                        "verdict": verdict,
-                        "protocol": self._described(protocols.iloc[0]),
-                        "papers": "; ".join(self._users(protocols)),
-                        "matched": int(n_matched[k]),
-                        "of": len(self.values),
-                        "cells": len(cells),
-                        "chance": chance,
-                    }
-                )
-        return pd.DataFrame(rows)
+        for j, value in enumerate(values):
+            facts = {"metric": value.column, "dataset": self.dataset, "value": value.text}
+            for k, verdict in result.shown(j):
+                equal = resolved[j].iloc[members[k]]
+                made = {
+                    "ours": cells[k, j] * value.scale,
+                    "verdict": verdict if len(cells) > 1 else AS_STATED.get(verdict, verdict),
+                    "protocol": self._described(equal.iloc[0]),
+                    "papers": "; ".join(self._users(equal)),
+                    "matched": int(result.matches[k].sum()),
+                }
+                rows.append(facts | made)
+            if not rows or rows[-1]["value"] is not value.text:
+                rows.append(facts | {"ours": np.nan, "verdict": "not run", "matched": 0})
+        columns = ["metric", "dataset", "value", "ours", "verdict", "protocol", "papers", "matched"]
+        frame = pd.DataFrame(rows, columns=columns).fillna({"protocol": "", "papers": ""})
+        return frame.assign(of=len(values), cells=len(cells), chance=result.chance)
 
-    def text(self) -> str:
-        """What the command prints."""
-        rows = self.explained()
-        head = rows.iloc[0] if len(rows) else {"cells": 0, "matched": 0, "chance": 1.0}
-        lines = [
-            f"{self.dataset}: {head['cells']} distinct protocols; one matches "
-            f"{rows['matched'].max()} of {len(self.values)} values, which happens to random values "
-            f"in {head['chance']:.1%} of all cases"
-        ]
-        shown = rows[["metric", "value", "ours", "verdict", "protocol", "papers"]]
-        lines.append(shown.to_string(index=False, float_format="{:.4g}".format))
-        lines += [f"not searched: {name}: {why}" for name, why in self.not_searched.items()]
-        return "\n".join(lines)
-
-    def _protocols(self) -> pd.DataFrame:
+    def _protocols(self, values: Sequence[PrintedValue]) -> pd.DataFrame:
         """Every protocol that the values leave possible, one a row; a switch that every value fixes
         has the choice of the first."""
         choices = []
         for name in self._default.index:
-            several = [v.known[name] for v in self.values if len(v.known[name]) > 1]
-            several = several or [self.values[0].known[name]]
+            several = [v.known[name] for v in values if len(v.known[name]) > 1]
+            several = several or [values[0].known[name]]
             choices.append(list(dict.fromkeys(choice for each in several for choice in each)))
         return pd.DataFrame(product(*choices), columns=self._default.index)
-
-    def _resolved(self, value: PrintedValue, every: pd.DataFrame) -> pd.DataFrame:
-        """The protocols as a value has them: with the switches that are known of it, and its metric
-        without the variants of others."""
-        fixed = {name: each[0] for name, each in value.known.items() if len(each) == 1}
-        frame = every.assign(**fixed)
-        own = frame["variant"].isin(value.known["variant"])
-        return frame.assign(variant=frame["variant"].where(own, value.known["variant"][0]))
 
     def _described(self, protocol: pd.Series) -> str:
         """How a protocol differs from the default."""
@@ -369,6 +345,57 @@ class _Search:
             return {}
         columns = zip(scored.columns, scored.scores.T, strict=True)
         return {c.variant_of or c.name: scores for c, scores in columns}
+
+
+class _Comparison(NamedTuple):
+    """The cells of m values against what was printed: `distance` and `matches` [k, m].
+
+    `best` are the cells that match most values, `found` those of them that the rule accepts, with
+    the fewest changes.
+    """
+
+    distance: Floats
+    matches: npt.NDArray[np.bool_]
+    best: npt.NDArray[np.intp]
+    found: npt.NDArray[np.intp]
+    chance: float
+
+    def shown(self, j: int) -> Iterator[tuple[int, str]]:
+        """The cells to show for value j, each with its verdict: the best where they match it, else
+        what the protocols found give, or the nearest."""
+        matching = self.best[self.matches[self.best, j]][:MOST_SHOWN].tolist()
+        yield from ((k, "found" if k in self.found else "by chance") for k in matching)
+        if not matching:
+            there = np.count_nonzero(~np.isnan(self.distance[:, j]))
+            nearest = np.argsort(self.distance[:, j], kind="stable")[: min(NEAREST, there)]
+            others = self.found[:MOST_SHOWN] if len(self.found) and there else nearest
+            yield from ((k, "none") for k in others.tolist())
+
+
+def _compare(
+    cells: Floats, changes: npt.NDArray[np.int64], values: Sequence[PrintedValue]
+) -> _Comparison:
+    """Compare the cells [k, m] with the values; `changes` [k] orders them."""
+    steps, aims = (np.array([getattr(v, name) for v in values]) for name in ("step", "value"))
+    matches = printed(cells, steps) == printed(aims, steps)
+    n_matched, known = matches.sum(axis=1), ~np.isnan(cells).all(axis=0)
+    most = int(n_matched.max(initial=0))
+    best = np.flatnonzero(n_matched == most) if most else np.empty(0, np.intp)
+    chance, found = 1.0, best[:0]
+    if most:
+        fewest = int(changes[best].min())
+        chance = chance_of_match(cells[:, known], steps[known], changes, (most, fewest))
+        found = best[changes[best] == fewest] if chance < FOUND else found
+    return _Comparison(np.abs(cells - aims), matches, best, found, chance)
+
+
+def _resolved(value: PrintedValue, every: pd.DataFrame) -> pd.DataFrame:
+    """The protocols as a value has them: with the switches that are known of it, and its metric
+    without the variants of others."""
+    fixed = {name: each[0] for name, each in value.known.items() if len(each) == 1}
+    frame = every.assign(**fixed)
+    of_metric = frame["variant"].isin(value.known["variant"])
+    return frame.assign(variant=frame["variant"].where(of_metric, value.known["variant"][0]))
 
 
 def _arranged(
@@ -460,4 +487,12 @@ def main(given: argparse.Namespace) -> None:
     values = options.pop("values", None)
     named = (options.pop(name, None) for name in REQUIRED)
     for search in _searches(*named, values, options):
-        print(search.text())
+        for table in search.tables():
+            matched, of, cells = table[["matched", "of", "cells"]].max()
+            print(
+                f"{search.dataset}: one of {cells:,} distinct protocols matches {matched} of {of} "
+                f"values; random values are matched as well in {table.chance[0]:.1%} of draws"
+            )
+            print(table[list(SHOWN)].to_string(index=False, float_format="{:.4g}".format))
+        for name, reason in search.not_searched.items():
+            print(f"not searched: {name}: {reason}")
