@@ -10,17 +10,17 @@ import argparse
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from decimal import Decimal
 from functools import cache, partial
 from itertools import product
 from pathlib import Path
 from statistics import median
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from omegaconf import DictConfig
-from pydantic import BeforeValidator
 
 from metaeval import installation
 from metaeval.config import add_metric, build, compose_config, load_dataset, metric_names
@@ -34,7 +34,7 @@ from metaeval.overrides import override_texts
 from metaeval.readers.files import read_text, user_path
 from metaeval.readers.tables import read_csv, read_number
 from metaeval.readers.yaml_text import read_declared, read_yaml
-from metaeval.reproduce.chance import FOUND, chance_of_match, printed
+from metaeval.reproduce.chance import DRAWS, FOUND, chance_of_match, printed
 from metaeval.results.base import Model
 from metaeval.runs.files import digest
 from metaeval.runs.records import HUMAN
@@ -54,13 +54,6 @@ NEAREST, MOST_SHOWN = 3, 5
 _SCORED = ("own_captions", "references", "documents")  # switches that make other scores
 
 
-def _as_list(value: Any) -> Any:
-    return value if isinstance(value, list) else [value]
-
-
-Values = Annotated[tuple[str, ...], BeforeValidator(_as_list)]
-
-
 class Protocols(Model):
     """A file of `conf/protocols`.
 
@@ -69,11 +62,11 @@ class Protocols(Model):
     switches
         Switch → its values; the first is the default.
     papers
-        Paper → the switches that it sets otherwise; several values where it prints several.
+        Paper → switch → its values in the paper, of the switches that it sets otherwise.
     """
 
     switches: Mapping[str, tuple[str, ...]]
-    papers: Mapping[str, Mapping[str, Values]] = {}
+    papers: Mapping[str, Mapping[str, tuple[str, ...]]] = {}
 
 
 class PrintedValue(NamedTuple):
@@ -185,15 +178,15 @@ class _Search:
         self._default = pd.Series(
             {**{k: v[0] for k, v in self._switches.items()}, "variant": DEFAULT}
         )
-        self.not_searched: dict[str, str] = {}  # variant → why it has no scores
+        self.notes: dict[str, None] = {}  # variants without scores, and stand-ins of metrics
         self.values = [self._printed(row) for row in rows]
 
     def _printed(self, row: Mapping[str, str]) -> PrintedValue:
         """A row of the values, its metric and switches resolved."""
         family, column = self._column(row["metric"])
-        number = read_number(row["value"], None, None, "value")
+        number = read_number(row["value"], Path("explain"), row["metric"], "value")
         scale = 100.0 if abs(number) > 1 else 1.0
-        step = 10.0 ** -len(row["value"].partition(".")[2]) / scale
+        step = 10.0 ** int(Decimal(row["value"]).as_tuple().exponent) / scale
         known = {**self._switches, "variant": (DEFAULT, *self._variants.get(family, ()))}
         if "idf" not in self._config.metric[family]:
             known["documents"] = known["documents"][:1]
@@ -216,12 +209,12 @@ class _Search:
             add_metric(self._config, family)
             for column in build(family, self._config).columns:
                 if column.name == name or (family == name and column.headline):
-                    return family, column.name
+                    return family, column.variant_of or column.name
         raise unknown("metric", "metric or column", name, metric_names())
 
     def tables(self) -> Iterator[pd.DataFrame]:
         """For each printed table, the rows of its values, as `explain` returns them."""
-        ours = self._values_of_protocols()
+        ours = self._grids = self._values_of_protocols()
         for name in dict.fromkeys(value.table for value in self.values):
             of_table = [j for j, value in enumerate(self.values) if value.table == name]
             yield self._explained([self.values[j] for j in of_table], [ours[j] for j in of_table])
@@ -247,24 +240,51 @@ class _Search:
         simplest = np.array([equal[0] for equal in members], dtype=np.intp)
         cells = table[simplest]
         result = _compare(cells, changes[simplest], values)
-        rows = []
+        rows: list[dict[str, Any]] = []
         for j, value in enumerate(values):
             facts = {"metric": value.column, "dataset": self.dataset, "value": value.text}
+            shown: dict[str, dict[str, Any]] = {}  # protocols may differ in other metrics' variants
             for k, verdict in result.shown(j):
                 equal = resolved[j].iloc[members[k]]
+                protocol = self._described(equal.iloc[0])
                 made = {
                     "ours": cells[k, j] * value.scale,
                     "verdict": verdict if len(cells) > 1 else AS_STATED.get(verdict, verdict),
-                    "protocol": self._described(equal.iloc[0]),
+                    "protocol": protocol,
                     "papers": "; ".join(self._users(equal)),
                     "matched": int(result.matches[k].sum()),
                 }
-                rows.append(facts | made)
-            if not rows or rows[-1]["value"] is not value.text:
-                rows.append(facts | {"ours": np.nan, "verdict": "not run", "matched": 0})
+                shown.setdefault(protocol, facts | made)
+            not_run = {**facts, "ours": np.nan, "verdict": "not run", "matched": 0}
+            rows += shown.values() or [not_run]
         columns = ["metric", "dataset", "value", "ours", "verdict", "protocol", "papers", "matched"]
         frame = pd.DataFrame(rows, columns=columns).fillna({"protocol": "", "papers": ""})
         return frame.assign(of=len(values), cells=len(cells), chance=result.chance)
+
+    def heat_map(self) -> str:
+        """The first value's cells along the two switches that change it most, the others at their
+        first choice; cells that match are framed. Empty where fewer than two switches are open."""
+        value, grid = self.values[0], self._grids[0]
+        first = pd.Series({name: choices[0] for name, choices in value.known.items()})
+
+        def along(*names: str) -> pd.DataFrame:
+            others = first.drop(list(names))
+            return grid[(grid[others.index] == others).all(axis=1)]
+
+        effects = {
+            name: np.ptp(along(name)["value"])
+            for name, choices in value.known.items()
+            if len(choices) > 1
+        }
+        if len(effects) < 2:
+            return ""
+        rows, columns = sorted(effects, key=lambda name: -effects[name])[:2]
+        shown = along(rows, columns)
+        step = np.array(value.step)
+        matches = printed(shown["value"], step) == printed(np.array(value.value), step)
+        texts = (shown["value"] * value.scale).map("{:.4g}".format)
+        texts = texts.where(~matches, "[" + texts + "]")
+        return str(shown.assign(text=texts).pivot(index=rows, columns=columns, values="text"))
 
     def _protocols(self, values: Sequence[PrintedValue]) -> pd.DataFrame:
         """Every protocol that the values leave possible, one a row; a switch that every value fixes
@@ -341,8 +361,11 @@ class _Search:
         scored = score_captions(metric, data.dataset, captions, data.image_index, store)
         if scored.scores is None:
             reason = "; ".join(filter(None, (scored.reason, scored.remedy)))
-            self.not_searched[f"{metric.name} ({variant})"] = reason
+            self.notes[f"not searched: {metric.name} ({variant}): {reason}"] = None
             return {}
+        for column in scored.columns:
+            if variant == DEFAULT and column.variant_of and not column.part_of:
+                self.notes[f"{column.variant_of} is {column.name} here"] = None
         columns = zip(scored.columns, scored.scores.T, strict=True)
         return {c.variant_of or c.name: scores for c, scores in columns}
 
@@ -489,10 +512,12 @@ def main(given: argparse.Namespace) -> None:
     for search in _searches(*named, values, options):
         for table in search.tables():
             matched, of, cells = table[["matched", "of", "cells"]].max()
+            chance = max(table["chance"][0], 1 / DRAWS)
             print(
                 f"{search.dataset}: one of {cells:,} distinct protocols matches {matched} of {of} "
-                f"values; random values are matched as well in {table.chance[0]:.1%} of draws"
+                f"values; random values are matched as well in {chance:.2g} of the draws"
             )
             print(table[list(SHOWN)].to_string(index=False, float_format="{:.4g}".format))
-        for name, reason in search.not_searched.items():
-            print(f"not searched: {name}: {reason}")
+            if len(search.values) == 1:
+                print(f"\n{search.heat_map()}")
+        print(*search.notes, sep="\n")
