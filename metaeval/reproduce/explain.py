@@ -340,7 +340,7 @@ class _Search:
                     for j in wanted if scores else []:
                         cells[j] += _cells(rows_of, scores, self.values[j], of_variant, store)
         columns = [*self._default.index, "value"]
-        return [pd.DataFrame(rows, columns=columns) for rows in cells]
+        return [pd.DataFrame(rows, columns=columns).astype({"value": float}) for rows in cells]
 
     def _open(self, name: str) -> list[str]:
         return list(dict.fromkeys(choice for v in self.values for choice in v.known[name]))

@@ -52,7 +52,10 @@ EACH = np.repeat(LENGTH, 3), RATED.ravel()
         ("statistic=kendall_tau_b", stats.kendalltau(*EACH).statistic),
         ("statistic=kendall_tau_a", tau_a(*EACH)),
         ("ratings=mean, statistic=pearson", stats.pearsonr(LENGTH, RATED.mean(1)).statistic),
-        ("ratings=median", stats.kendalltau(LENGTH, np.median(RATED, 1), variant="c").statistic),
+        (
+            "ratings=median, statistic=pearson",
+            stats.pearsonr(LENGTH, np.median(RATED, axis=1)).statistic,
+        ),
         ("ratings=rater 2, statistic=spearman", stats.spearmanr(LENGTH, RATED[:, 1]).statistic),
     ],
 )
@@ -128,7 +131,7 @@ KNOWN = {
     "flickr8k_expert": (
         [(t, m, v, "", p) for t, values in EXPERT.items() for m, v, p in values]
         + [("tiger", *row) for row in TIGER],
-        {"own_captions": "drop", "references": "all|first 4", "documents": "rating"},
+        {"own_captions": "drop", "references": "all", "documents": "rating"},
     ),
     "flickr8k_cf": (
         [
