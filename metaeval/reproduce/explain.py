@@ -520,4 +520,5 @@ def main(given: argparse.Namespace) -> None:
             print(table[list(SHOWN)].to_string(index=False, float_format="{:.4g}".format))
             if len(search.values) == 1:
                 print(f"\n{search.heat_map()}")
-        print(*search.notes, sep="\n")
+        for note in search.notes:
+            print(note)

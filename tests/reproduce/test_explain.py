@@ -79,6 +79,16 @@ def test_a_value_that_no_protocol_gives_has_its_nearest(tiny_expert: None) -> No
     assert stated["verdict"].tolist() == ["as stated"]
 
 
+def test_a_metric_that_cannot_run_says_so(
+    tiny_expert: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["metric=clipscore", "dataset=flickr8k_expert", "value=51.2", "variant=default"]
+    assert run_verb(["explain", *options]) == 0
+    printed = capsys.readouterr().out
+    assert "51.2   NaN not run" in printed
+    assert "not searched: clipscore (default): " in printed
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
