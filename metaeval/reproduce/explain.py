@@ -146,11 +146,14 @@ def _searches(
     of_all = {name: str(text) for name, text in given.items() if text is not None}
     rows: Sequence[Mapping[str, str]] = [{}]
     if isinstance(values, pd.DataFrame):
-        rows = values.fillna("").astype(str).to_dict("records")
+        records = values.fillna("").astype(str).to_dict("records")
+        rows = [{str(name): text for name, text in row.items()} for row in records]
     elif values is not None:
         path = user_path(values)
         delimiter = "\t" if path.suffix == ".tsv" else ","
         rows = [row for _, row in read_csv(read_text(path), delimiter, trim=True)]
+    if not rows:
+        raise InputError("the table of values is empty; write one value in each row")
     of_dataset: dict[str, list[Mapping[str, str]]] = {}
     for number, of_row in enumerate(rows, 1):
         row = {**of_all, **{name: text for name, text in of_row.items() if text}}
@@ -188,8 +191,6 @@ class _Search:
         scale = 100.0 if abs(number) > 1 else 1.0
         step = 10.0 ** int(Decimal(row["value"]).as_tuple().exponent) / scale
         known = {**self._switches, "variant": (DEFAULT, *self._variants.get(family, ()))}
-        if "idf" not in self._config.metric[family]:
-            known["documents"] = known["documents"][:1]
         for name, text in row.items():
             if name in (*REQUIRED, TABLE):
                 continue
@@ -200,6 +201,8 @@ class _Search:
                 if part not in known[name]:
                     raise unknown(name, f"value on {self.dataset}", part, known[name])
             known[name] = chosen
+        if "idf" not in self._config.metric[family]:  # documents make no difference
+            known["documents"] = known["documents"][:1]
         table, text = row.get(TABLE, ""), row["value"]
         return PrintedValue(table, column, family, text, scale, abs(number) / scale, step, known)
 
@@ -296,7 +299,7 @@ class _Search:
             choices.append(list(dict.fromkeys(choice for each in several for choice in each)))
         return pd.DataFrame(product(*choices), columns=self._default.index)
 
-    def _described(self, protocol: pd.Series) -> str:
+    def _described(self, protocol: "pd.Series[str]") -> str:
         """How a protocol differs from the default."""
         changed = protocol[protocol != self._default]
         return ", ".join(f"{name}={choice}" for name, choice in changed.items()) or DEFAULT

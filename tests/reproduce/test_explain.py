@@ -2,6 +2,7 @@
 
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -97,10 +98,11 @@ def test_a_metric_that_cannot_run_says_so(
         ({"value": "43,6"}, r"explain, length, field 'value': '43,6' is not a number; write 1234"),
         ({"value": None}, "field 'value': value 1 has no value; write value="),
         ({"rating": "mean"}, "explain: unknown switch of flickr8k_expert 'rating'"),
+        ({"values": pd.DataFrame()}, "the table of values is empty; write one value"),
         ({"ratings": "each|all"}, "ratings: unknown value on flickr8k_expert 'all'"),
     ],
 )
-def test_wrong_questions(tiny_expert: None, options: dict[str, str], message: str) -> None:
+def test_wrong_questions(tiny_expert: None, options: dict[str, Any], message: str) -> None:
     given = {"metric": "length", "dataset": "flickr8k_expert", "value": ".436", **options}
     with pytest.raises(MetaevalError, match=f"^{message}"):
         metaeval.explain(**given)
