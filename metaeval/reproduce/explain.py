@@ -283,11 +283,12 @@ class _Search:
             return ""
         rows, columns = sorted(effects, key=lambda name: -effects[name])[:2]
         shown = along(rows, columns)
-        step = np.array(value.step)
-        matches = printed(shown["value"], step) == printed(np.array(value.value), step)
+        step, ours = np.array(value.step), shown["value"].to_numpy()
+        matches = printed(ours, step) == printed(np.array(value.value), step)
         texts = (shown["value"] * value.scale).map("{:.4g}".format)
         texts = texts.where(~matches, "[" + texts + "]")
-        return str(shown.assign(text=texts).pivot(index=rows, columns=columns, values="text"))
+        shown = shown.assign(text=texts)
+        return shown.pivot(index=rows, columns=columns, values="text").to_string()
 
     def _protocols(self, values: Sequence[PrintedValue]) -> pd.DataFrame:
         """Every protocol that the values leave possible, one a row; a switch that every value fixes
