@@ -277,7 +277,7 @@ class _Search:
         effects = {
             name: np.ptp(along(name)["value"])
             for name, choices in value.known.items()
-            if len(choices) > 1
+            if len(choices) > 1 and len(grid)
         }
         if len(effects) < 2:
             return ""
