@@ -258,10 +258,9 @@ class _Search:
                     "matched": int(result.matches[k].sum()),
                 }
                 shown.setdefault(protocol, facts | made)
-            not_run = {**facts, "ours": np.nan, "verdict": "not run", "matched": 0}
-            rows += shown.values() or [not_run]
-        columns = ["metric", "dataset", "value", "ours", "verdict", "protocol", "papers", "matched"]
-        frame = pd.DataFrame(rows, columns=columns).fillna({"protocol": "", "papers": ""})
+            nothing = {"protocol": "", "papers": "", "matched": 0}
+            rows += shown.values() or [{**facts, "ours": np.nan, "verdict": "not run", **nothing}]
+        frame = pd.DataFrame(rows)
         return frame.assign(of=len(values), cells=len(cells), chance=result.chance)
 
     def heat_map(self) -> str:
@@ -497,7 +496,7 @@ def _statistics(scores: Floats, human: Floats, store: Store) -> dict[str, float]
         return known
     there = ~np.isnan(scores)
     numbers: dict[str, float] = correlations(scores, human)._asdict()
-    surplus, n = concordance(scores[there], human[there]).surplus, int(there.sum())
+    surplus, n = concordance(scores[there], human[there])[0], int(there.sum())
     numbers["kendall_tau_a"] = surplus / (n * (n - 1) / 2) if n > 1 else np.nan
     store.put_many(namespace, {key: json.dumps(numbers).encode()})
     return numbers
