@@ -134,6 +134,11 @@ VERBS = {
             _argument("--captioners", metavar="FILE", help="captions of systems, as COCO has them"),
         ),
     ),
+    "explain": Verb(
+        "metaeval.reproduce.explain:main",
+        "which protocol gives a printed value",
+        (_argument("options", nargs="+", help="metric=cider dataset=flickr8k_expert value=43.6"),),
+    ),
     "corrupt": Verb(
         "metaeval.cli.main:print_corrupted_captions",
         "corrupt the captions of a file, and print them as CSV",
