@@ -1,6 +1,7 @@
 """Java programs, against the real Java: what they return, what they say, and that nothing stays."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,10 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from metaeval.data.dataset import Absent
 from metaeval.java import process as process_module
 from metaeval.java.process import JavaError, JavaProcess, heap_mib, memory_mib, run_once
-from metaeval.java.services import JavaRuntime, find_compiler, find_java
+from metaeval.java.services import JavaRuntime, find_java
 from tests.java.processes import gone
 
 pytestmark = pytest.mark.java
@@ -61,9 +61,8 @@ def java() -> JavaRuntime:
 @pytest.fixture(scope="module")
 def probe(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """The arguments that run the program, compiled into a folder with a space and an umlaut."""
-    javac = find_compiler()
-    if isinstance(javac, Absent):
-        pytest.skip(f"these tests compile a small program: {javac}")
+    if (javac := shutil.which("javac")) is None:
+        pytest.skip("these tests compile a small program: no javac on PATH")
     folder = tmp_path_factory.mktemp("a folder für Java")
     (folder / "Probe.java").write_text(SOURCE, encoding="utf-8")
     command = [javac, "--release", "11", "-d", folder, folder / "Probe.java"]
