@@ -24,7 +24,6 @@ from metaeval.runs.records import NETWORK_PRECISION
 
 if TYPE_CHECKING:
     import torch
-    from torch.overrides import TorchFunctionMode
 
 
 log = logging.getLogger(__name__)
@@ -328,42 +327,3 @@ def map_ordered(device: torch.device, job: Callable[[S], T], items: Iterable[S])
         finally:
             for future in pending:
                 future.cancel()
-
-
-def divide_products_only() -> TorchFunctionMode:
-    """A context in which matrix products are divided among torch's threads, and nothing else is.
-
-    For many small operators: threads that wait for one another take most of the time of a `tanh`
-    of a few hundred numbers, the more so where the cores are busy. The numbers stay as they are to
-    the last bit, which those of products on one thread would not.
-    """
-    import torch
-    from torch.overrides import TorchFunctionMode
-
-    threads = torch.get_num_threads()
-    products = {
-        *(torch.mm, torch.bmm, torch.addmm, torch.matmul, torch.nn.functional.linear),
-        *(torch.Tensor.mm, torch.Tensor.bmm, torch.Tensor.matmul, torch.Tensor.__matmul__),
-    }
-
-    class DividedProducts(TorchFunctionMode):
-        def __enter__(self) -> TorchFunctionMode:
-            torch.set_num_threads(1)
-            return super().__enter__()  # type: ignore[no-untyped-call]
-
-        def __exit__(self, *error: Any) -> None:
-            super().__exit__(*error)  # type: ignore[no-untyped-call]
-            torch.set_num_threads(threads)
-
-        def __torch_function__(
-            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
-        ) -> Any:
-            if func not in products:
-                return func(*args, **(kwargs or {}))
-            torch.set_num_threads(threads)
-            try:
-                return func(*args, **(kwargs or {}))
-            finally:
-                torch.set_num_threads(1)
-
-    return DividedProducts()

@@ -100,12 +100,6 @@ def read_seen(folder: Path, card: Mapping[str, Any]) -> npt.NDArray[np.uint64]:
     return seen
 
 
-def overlap(folder: Path, dataset: CaptionDataset) -> int:
-    """How many of the dataset's images the weights in this folder were trained on."""
-    seen = read_seen(folder, read_card(folder))
-    return int(np.isin(trained_on(dataset), seen).sum())
-
-
 def write_card(
     folder: Path, model: Any, card: Mapping[str, Any], seen: npt.NDArray[np.uint64]
 ) -> None:
@@ -136,7 +130,7 @@ def read_card(folder: Path) -> dict[str, Any]:
     """The card of the weights in a folder; InputError where there is none."""
     card, _ = read_json(folder / CARD)
     if not isinstance(card, dict):
-        raise InputError("should be an object", file=folder / CARD)
+        raise InputError(f"should be an object, not {json_type(card)}", file=folder / CARD)
     return card
 
 
@@ -150,14 +144,11 @@ def shipped_lines(folder: Path = SHIPPED) -> list[str]:
 
 def _describe(folder: Path) -> str:
     try:
-        card, _ = read_json(folder / CARD)
-        size = (folder / WEIGHTS).stat().st_size
+        card, size = read_card(folder), (folder / WEIGHTS).stat().st_size
     except InputError as error:
         return f"cannot be used: {error}"
     except OSError:
         return f"cannot be used: {folder / WEIGHTS} is not there"
-    if not isinstance(card, dict):
-        return f"cannot be used: {folder / CARD} holds no card"
     what = card.get("what")  # the card's own words, or what its entries say
     if not isinstance(what, str):
         name = " ".join(str(card[key]) for key in ("kind", "variant") if card.get(key))
@@ -393,10 +384,7 @@ def half(model: torch.nn.Module) -> None:
 
 def read_weights(folder: Path) -> PretrainedWeights:
     """The weights in a folder; InputError where card or ids are not as they should be."""
-    path = folder / CARD
-    value, _ = read_json(path)
-    if not isinstance(value, dict):
-        raise InputError(f"should be an object, not {json_type(value)}", file=path)
+    path, value = folder / CARD, read_card(folder)
     for key in _TEXTS:
         if not isinstance(value.get(key), str):
             raise InputError("should be a text", file=path, field=key)
