@@ -43,10 +43,17 @@ def draw_captions(images: int, folder: str) -> Captions:
     """Four captions for each of so many scenes, each of which has four references: the human one,
     two corrupted ones, and that of another image."""
     dataset = load_scenes(n=images, cache=folder)
-    texts = list(dataset.human)
-    for corruption in (Replace(0.25), Replace(0.5), Random()):
-        texts += [each.text for each in corruption.apply(dataset, seed=0)]
+    texts = [text for each in replace_sets(dataset) for text in each]
     return Captions(dataset, texts, np.tile(np.arange(images), 4))
+
+
+def replace_sets(dataset: CaptionDataset) -> list[list[str]]:
+    """The captions of Human, Replace 25 %, Replace 50 % and Random."""
+    corrupted = [
+        [each.text for each in corruption.apply(dataset, seed=0)]
+        for corruption in (Replace(0.25), Replace(0.5), Random())
+    ]
+    return [list(dataset.human), *corrupted]
 
 
 def prepare(metric: str, folder: str, captions: Captions) -> None:
