@@ -100,6 +100,12 @@ def read_seen(folder: Path, card: Mapping[str, Any]) -> npt.NDArray[np.uint64]:
     return seen
 
 
+def overlap(folder: Path, dataset: CaptionDataset) -> int:
+    """How many of the dataset's images the weights in this folder were trained on."""
+    seen = read_seen(folder, read_card(folder))
+    return int(np.isin(trained_on(dataset), seen).sum())
+
+
 def write_card(
     folder: Path, model: Any, card: Mapping[str, Any], seen: npt.NDArray[np.uint64]
 ) -> None:
