@@ -341,10 +341,10 @@ def test_the_digest_separates_references() -> None:
 
 
 class _Clock:
-    """A scorer that takes a fixed time a call and a time a caption."""
+    """A scorer that takes a fixed time a caption."""
 
-    def __init__(self, usual_ms: float | None, each: float, call: float = 0.0) -> None:
-        self.usual_ms, self.each, self.call = usual_ms, each, call
+    def __init__(self, usual_ms: float | None, each: float) -> None:
+        self.usual_ms, self.each = usual_ms, each
         self.fixed_cost = self.saves_itself = self.foreign = False
 
     def batches(self, n: int, most: int = 5000) -> list[tuple[int, float]]:
@@ -352,7 +352,7 @@ class _Clock:
         pace, done, batches = Pace(self, most), 0, []  # type: ignore[arg-type]
         while done < n:
             size = min(pace.size, n - done)
-            seconds = self.call + self.each * size
+            seconds = self.each * size
             pace.update(size, seconds)
             batches.append((size, seconds))
             done += size
@@ -366,8 +366,7 @@ def test_no_batch_of_a_slow_metric_takes_more_than_ten_seconds(each: float) -> N
     assert np.mean([seconds for _, seconds in batches[4:-1]]) > 6  # nor are they tiny
 
 
-def test_a_fast_metric_gets_all_captions_and_a_fixed_cost_is_not_repeated() -> None:
+def test_a_fast_metric_gets_all_captions_and_a_wrong_speed_is_noticed() -> None:
     assert [n for n, _ in _Clock(0.05, 0.00005).batches(12_000)] == [5000, 5000, 2000]
-    assert len(_Clock(1.0, 0.001, call=20).batches(5000)) <= 10
     wrong = _Clock(1.0, 0.05).batches(20_000)  # fifty times slower than it declares
     assert max(seconds for _, seconds in wrong[1:]) <= 10
