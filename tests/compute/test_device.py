@@ -13,7 +13,6 @@ import torch
 
 from benchmarks.gpu import random_roberta
 from metaeval.compute.device import (
-    check_dtype,
     fill_rows,
     forget_used_devices,
     full_float32,
@@ -73,11 +72,6 @@ def test_what_was_used_is_remembered_until_forgotten() -> None:
 def test_devices_by_name() -> None:
     assert resolve("cpu").type == "cpu"
     assert resolve("auto").type == ("cuda" if torch.cuda.is_available() else "cpu")
-    for name in ("cuda:99", "gpu", "mps", ""):
-        with pytest.raises(ConfigError):
-            resolve(name)
-    with pytest.raises(ConfigError):
-        check_dtype("float8")
 
 
 @pytest.mark.gpu
