@@ -229,6 +229,7 @@ def test_every_shipped_card_is_whole() -> None:
 def test_doctors_lines(tmp_path: Path) -> None:
     weights(tmp_path / "scan_tiny", dataset(), variant="neg")
     (tmp_path / "broken").mkdir()
+    (tmp_path / "__pycache__").mkdir()
     (tmp_path / "cut").mkdir()
     (tmp_path / "cut" / "card.json").write_text("{}")
     broken, cut, tiny = pretrained.shipped_lines(tmp_path)
