@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -492,14 +493,27 @@ def run(
 def _carry_out(command: Sequence[str], environment: Mapping[str, str], quiet: bool) -> None:
     """Run a command to its end; what ends it with another exit code than 0 is raised."""
     shown = sys.stderr is not None and sys.stderr.isatty()  # then the progress line goes there
-    errors = None if shown else subprocess.PIPE
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=errors, text=True, env=environment
-    ) as process:
-        printed, problem = _follow(process, quiet)
+    lines = []
+    with (
+        tempfile.TemporaryFile("w+") as errors,
+        subprocess.Popen(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=None if shown else errors,
+            text=True,
+            env=environment,
+        ) as process,
+    ):
+        for line in process.stdout or ():
+            lines.append(line)
+            if not quiet:
+                print(line, end="", flush=True)
+        process.wait()
+        errors.seek(0)
+        problem = errors.read()
     if process.returncode:
-        lines = problem.strip().splitlines() or printed.strip().splitlines() or ["no message"]
-        message = _in_python(lines[-1].removeprefix("metaeval: "))
+        text = problem.strip() or "".join(lines).strip() or "no message"
+        message = _in_python(text.splitlines()[-1].removeprefix("metaeval: "))
         kinds: dict[int, type[MetaevalError]] = {1: StrictError, 2: ConfigError}
         raise kinds.get(process.returncode, MetaevalError)(
             "see the message above" if shown else message
@@ -671,22 +685,6 @@ def _is_records(value: Any) -> bool:
     if isinstance(value, pd.DataFrame):
         return True
     return isinstance(value, list | tuple) and all(isinstance(r, Mapping) for r in value)
-
-
-def _follow(process: subprocess.Popen[str], quiet: bool) -> tuple[str, str]:
-    """Hand on what a process prints, line by line; what it printed, and its errors."""
-    from threading import Thread
-
-    errors: list[str] = []
-    reader = Thread(target=lambda: errors.extend(process.stderr or ()))
-    reader.start()
-    lines = []
-    for line in process.stdout or ():
-        lines.append(line)
-        if not quiet:
-            print(line, end="", flush=True)
-    reader.join()
-    return "".join(lines), "".join(errors)
 
 
 def _metrics(asked: Metrics, config: DictConfig) -> dict[str, Metric]:

@@ -470,7 +470,8 @@ def _compute(
                 table[rows] = checked_scores(scorer, texts, images)
                 pace.update(len(rows), time.perf_counter() - started)
                 if scorer.cacheable:
-                    lasting = [row for row in rows if row not in _temporary(scorer, rows)]
+                    again = scorer.temporary  # those that the next run is to score again
+                    lasting = rows if again is None else np.array(rows)[~again].tolist()
                     unsure |= len(lasting) < len(rows)
                     new = {lookup.keys[row]: table[row].tobytes() for row in lasting}
                     store.put_many(namespace, new)
@@ -497,13 +498,6 @@ def _compute(
         n_cached=len(lookup.items) - len(todo),
         n_damaged=lookup.n_damaged,
     )
-
-
-def _temporary(scorer: Scorer, rows: Sequence[int]) -> set[int]:
-    """The rows of the batch just scored that are to be scored again by the next run."""
-    if scorer.temporary is None:
-        return set()
-    return {row for row, passes in zip(rows, scorer.temporary.tolist(), strict=True) if passes}
 
 
 class Pace:

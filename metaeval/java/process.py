@@ -35,7 +35,6 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Generic, Protocol, Self, TypeVar
 
 from metaeval.java.services import JavaRuntime
@@ -403,16 +402,8 @@ class JavaProcess:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if kind is None:
-            self.close()
-        else:
-            self._end()
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 def _send(stream: IO[bytes], data: bytes) -> None:

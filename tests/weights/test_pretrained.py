@@ -30,13 +30,12 @@ from metaeval.weights.pretrained import (
     SHIPPED,
     PretrainedWeights,
     choose_pretrained,
-    half,
     read_card,
     read_weights,
-    save_weights,
     shipped,
     training_facts,
 )
+from research.weights import half, save_weights
 from tests.vision.regions.region_cases import dataset
 
 CARD = {"kind": "scan", "variant": "", "regions": "gold-v1", "seed": 0}
