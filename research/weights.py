@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shlex
+import sys
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
@@ -98,3 +100,9 @@ def half(model: torch.nn.Module) -> None:
         for value in model.state_dict().values():
             if value.is_floating_point():
                 value.copy_(value.half().to(value.dtype))
+
+
+def command(*, without: tuple[str, ...]) -> str:
+    """How this process was started, less the arguments that begin with one of `without`: for a
+    card, which records what was done and not where the files were."""
+    return shlex.join(["python", *(a for a in sys.orig_argv[1:] if not a.startswith(without))])

@@ -35,7 +35,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Generic, Protocol, Self, TypeVar
+from typing import IO, Protocol, Self, TypeVar
 
 from metaeval.java.services import JavaRuntime
 
@@ -456,27 +456,30 @@ S = TypeVar("S", bound=Service)
 
 
 @dataclass
-class _Kept(Generic[S]):
+class _Kept:
+    kind: str
     key: Hashable
-    service: S
-    in_use: bool
+    service: Service
+    in_use: bool = True
 
 
-_kept: dict[str, list[_Kept[Service]]] | None = None
+_kept: list[_Kept] | None = None
 
 
 @contextmanager
 def shared_java_services() -> Iterator[None]:
     """Keep services that are given back, one of a kind, until the block ends; then end all."""
     global _kept
-    before, _kept = _kept, {} if _kept is None else _kept
+    if _kept is not None:
+        yield
+        return
+    _kept = []
     try:
         yield
     finally:
-        if before is None:
-            for entry in [k for of_kind in _kept.values() for k in of_kind]:
-                entry.service.close()
-        _kept = before
+        for kept in _kept:
+            kept.service.close()
+        _kept = None
 
 
 def borrow(kind: str, key: Hashable, start: Callable[[], S]) -> S:
@@ -487,24 +490,21 @@ def borrow(kind: str, key: Hashable, start: Callable[[], S]) -> S:
     """
     if _kept is None:
         return start()
-    for kept in list(_kept.setdefault(kind, [])):
-        if kept.in_use:
-            continue
+    for kept in [kept for kept in _kept if kept.kind == kind and not kept.in_use]:
         if kept.key == key and kept.service.is_running:
             kept.in_use = True
             return kept.service  # type: ignore[return-value]
         kept.service.close()
-        _kept[kind].remove(kept)
+        _kept.remove(kept)
     service = start()
-    _kept[kind].append(_Kept(key, service, True))
+    _kept.append(_Kept(kind, key, service))
     return service
 
 
 def give_back(service: Service) -> None:
     """Return a borrowed service; outside `shared_java_services`, or where it broke, end it."""
-    for of_kind in (_kept or {}).values():
-        for kept in of_kind:
-            if kept.service is service:
-                kept.in_use = False
-                return
+    for kept in _kept or ():
+        if kept.service is service:
+            kept.in_use = False
+            return
     service.close()

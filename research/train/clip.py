@@ -38,13 +38,12 @@ from metaeval.metrics.clipscore.network import (
 )
 from metaeval.options import STRICT, PositiveInt
 from metaeval.progress import progress_bar
-from metaeval.provenance import command
 from metaeval.readers.images import open_image
 from metaeval.weights.pretrained import trained_on
 from research.train.dataset import recall, rsum
 from research.train.grounded import CHECKPOINT, HERE, OTHERS, NetworkTraining
 from research.train.loop import fit
-from research.weights import half, write_card
+from research.weights import command, half, write_card
 
 if TYPE_CHECKING:
     import torch
