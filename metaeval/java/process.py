@@ -23,7 +23,6 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
-import queue
 import signal
 import subprocess
 import sys
@@ -31,7 +30,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,10 +52,9 @@ if os.getppid() != int(sys.argv[1]):
 os.execv(sys.argv[2], sys.argv[2:])
 """
 
-_Job = tuple["Future[subprocess.Popen[bytes]]", list[str], dict[str, str], Path | None]
-_jobs: queue.SimpleQueue[_Job] = queue.SimpleQueue()
 _guard = threading.Lock()
 _owner = 0  # the pid whose spawning thread runs; another pid means that we were forked since
+_spawner: ThreadPoolExecutor | None = None  # with one thread, which forks all children
 _alive: set[subprocess.Popen[bytes]] = set()
 
 
@@ -67,12 +65,10 @@ def spawn(
 
     Raises OSError where the program cannot be started.
     """
-    _ensure_thread()
     full = list(command)
     if sys.platform == "linux" and sys.executable:
         full = [sys.executable, "-I", "-S", "-c", _BEFORE_EXEC, str(os.getpid()), *full]
-    future: Future[subprocess.Popen[bytes]] = Future()
-    _jobs.put((future, full, dict(env), cwd))
+    future = _spawning_thread().submit(_popen, full, env, cwd)
     try:
         return future.result()
     except BaseException:  # Ctrl-C while the thread was starting it: end it when it is there
@@ -94,37 +90,29 @@ def end(process: subprocess.Popen[bytes], grace: float = 0.0) -> None:
     _alive.discard(process)
 
 
-def _ensure_thread() -> None:
-    global _owner, _jobs
+def _spawning_thread() -> ThreadPoolExecutor:
+    global _owner, _spawner
     with _guard:
-        if _owner != os.getpid():
-            if _owner:  # forked: the thread and the children are our parent's
-                _jobs = queue.SimpleQueue()
-                _alive.clear()
-            _owner = os.getpid()
-            threading.Thread(
-                target=_serve, args=(_jobs,), name="metaeval-spawn", daemon=True
-            ).start()
+        if _spawner is None or _owner != os.getpid():
+            _alive.clear()  # forked: the thread and the children are our parent's
+            _owner, _spawner = os.getpid(), ThreadPoolExecutor(1, "metaeval-spawn")
+        return _spawner
 
 
-def _serve(jobs: queue.SimpleQueue[_Job]) -> None:
-    while True:
-        future, command, env, cwd = jobs.get()
-        try:
-            process = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                env=env,
-                cwd=cwd,
-                process_group=0 if os.name == "posix" else None,
-            )
-        except BaseException as error:
-            future.set_exception(error)
-        else:
-            _alive.add(process)
-            future.set_result(process)
+def _popen(
+    command: Sequence[str], env: Mapping[str, str], cwd: Path | None
+) -> subprocess.Popen[bytes]:
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=env,
+        cwd=cwd,
+        process_group=0 if os.name == "posix" else None,
+    )
+    _alive.add(process)
+    return process
 
 
 def _end_unwanted(future: Future[subprocess.Popen[bytes]]) -> None:
