@@ -59,7 +59,7 @@ numbers: $(READY)
 	$(BIN)/python -m benchmarks.numbers $(NUMBERS_ARGS)
 
 jar: $(READY)
-	$(BIN)/python -m metaeval.java.services
+	$(BIN)/python -m research.java_services
 
 # What the site has and the repository does not; docs/.hooks/generated.py adds it.
 docs: $(READY) $(SITE)/.ready

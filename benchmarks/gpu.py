@@ -2,7 +2,7 @@
 
     make gpu                                    # runs this file by the Python that is there
     python -m benchmarks.gpu --cpu              # the same on the processor, in tiny sizes
-    python -m benchmarks.gpu --profile          # only the seconds of the host, by stage
+    python -m benchmarks.gpu --profile          # only the seconds of the host, by stage; anywhere
 
 runs the tests marked `gpu`, measures the stages of the host (`benchmarks/host/stages.py`), then
 each benchmark: BERTScore with roberta-large's size, CLIPScore
@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import gc
-import os
 import platform
 import subprocess
 import sys
@@ -35,6 +34,7 @@ from torch.profiler import ProfilerActivity, profile as torch_profile
 from benchmarks import host
 from benchmarks.host.stages import profile, profile_table
 from metaeval.compute import transport as exact
+from metaeval.cores import core_count
 
 MINUTES = 8.0
 # captions a second on 16 cores and an H100 or H200, from texts and files to scores
@@ -273,18 +273,18 @@ def main() -> int:
     parser.add_argument("--profile", action="store_true", help="only the host's seconds by stage")
     options = parser.parse_args()
     gc.set_threshold(100_000, 20, 20)  # as the command does
-    device = "cpu" if options.cpu else "cuda"
-    if device == "cuda" and not torch.cuda.is_available():
+    device = "cuda" if torch.cuda.is_available() and not options.cpu else "cpu"
+    if device == "cpu" and not (options.cpu or options.profile):
         print("nothing measured: no CUDA device; --cpu tries it out", file=sys.stderr)
         return 2
     name = torch.cuda.get_device_name() if device == "cuda" else "the processor"
     dry = ", **in tiny sizes: a dry run, no measurement**" if options.cpu else ""
     about = (
-        f"Measured on {datetime.now(UTC).date()} on {name} ({os.cpu_count()} cores), "
+        f"Measured on {datetime.now(UTC).date()} on {name} ({core_count()} cores), "
         f"Python {platform.python_version()}, torch {torch.__version__}{dry}."
     )
     deadline = time.monotonic() + 60 * MINUTES
-    metrics = ["faier", "vifidel", "tiger", *(() if options.cpu else ("clipscore",))]
+    metrics = ["faier", "vifidel", "tiger", *(["clipscore"] if device == "cuda" else [])]
     images = 16 if options.cpu else 5000
     unmeasured = False
     try:

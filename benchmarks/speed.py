@@ -28,8 +28,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from metaeval.corruptions.graded.random import Random
-from metaeval.corruptions.graded.replace import Replace
+from benchmarks.host import replace_sets
 from metaeval.data.coco.load import find_coco_captions, load_coco
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.java.services import find_java
@@ -90,15 +89,6 @@ def available(value: T | Absent) -> T:
     if isinstance(value, Absent):
         sys.exit(f"nothing measured: {value}")
     return value
-
-
-def replace_sets(dataset: CaptionDataset) -> list[list[str]]:
-    """The captions of Human, Replace 25 %, Replace 50 % and Random."""
-    corrupted = [
-        [each.text for each in corruption.apply(dataset, seed=0)]
-        for corruption in (Replace(0.25), Replace(0.5), Random())
-    ]
-    return [list(dataset.human), *corrupted]
 
 
 def joined(sets: Sequence[Sequence[str]]) -> tuple[list[str], npt.NDArray[np.intp]]:

@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -22,8 +23,9 @@ from omegaconf import DictConfig, ListConfig, OmegaConf
 
 from metaeval.compute.networks import keep_networks
 from metaeval.config import CONTROLS, build, component, compose_config, selected
+from metaeval.corruptions.base import Corrupted, Corruption
 from metaeval.data.dataset import CaptionDataset, ImageId, Objects
-from metaeval.data.own.given import given_captions
+from metaeval.data.own.given import GivenCaptions, given_captions
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError, MetaevalError, StrictError
 from metaeval.metrics.adapters.function import metric_from
@@ -42,6 +44,7 @@ from metaeval.runs.folder import lock, new_folder
 from metaeval.runs.store import MemoryStore, SqliteStore
 from metaeval.schema import Degrees
 from metaeval.scoring import (
+    MetricScores,
     SystemScores,
     refuse_equal_columns,
     score_captions,
@@ -160,33 +163,53 @@ def score(
     """
     given = given_captions(candidates, references, images, objects, image_source)
     config = _composed(overrides)
-    chosen = _metrics(metrics, config)
-    refuse_equal_columns((name, metric.columns) for name, metric in chosen.items())
     store = _store(config) if cache else MemoryStore()
+    return _caption_scores(given, _families(given, _metrics(metrics, config), store))
+
+
+def _families(
+    given: GivenCaptions, metrics: Mapping[str, Metric], store: MemoryStore | SqliteStore
+) -> dict[str, SystemScores]:
+    """What each metric makes of the captions; the store is closed at the end."""
+    families = {}
     try:
+        refuse_equal_columns((name, metric.columns) for name, metric in metrics.items())
         with keep_networks():
-            families = {
-                name: _family(metric, given.dataset, given.captions, given.image_index, store)
-                for name, metric in chosen.items()
-            }
+            for name, metric in metrics.items():
+                adapted = (
+                    StatisticsAdapter(metric) if isinstance(metric, SummableMetric) else metric
+                )
+                captions, index = given.captions, given.image_index
+                scored = score_captions(adapted, given.dataset, captions, index, store)
+                families[name] = system_scores(metric, scored)
     finally:
         store.close()
     refuse_equal_columns((name, family.scored.columns) for name, family in families.items())
+    for name, family in families.items():
+        if family.scored.status == "failed" and _is_of_user(metrics[name]):
+            raise StrictError(f"metric '{name}' failed: {_reason(family.scored)}")
+    return families
+
+
+def _reason(scored: MetricScores) -> str:
+    """Why a metric has no scores, and what would help."""
+    return f"{scored.reason}; {scored.remedy}" if scored.remedy else str(scored.reason)
+
+
+def _caption_scores(given: GivenCaptions, families: Mapping[str, SystemScores]) -> CaptionScores:
     ids = [given.dataset.image_ids[i] for i in given.image_index]
     table = pd.DataFrame({"image_id": ids, "caption": given.captions})
     corpus, aggregates, signatures, skipped = {}, {}, {}, {}
     for name, family in families.items():
         scored = family.scored
         if scored.scores is None:
-            remedy = f"; {scored.remedy}" if scored.remedy else ""
-            if scored.status == "failed" and _is_of_user(chosen[name]):
-                raise StrictError(f"metric '{name}' failed: {scored.reason}{remedy}")
-            skipped[name] = f"{scored.status}: {scored.reason}{remedy}"
+            skipped[name] = f"{scored.status}: {_reason(scored)}"
             continue
-        together = family.corpus_score()
-        for c, column in enumerate(scored.columns):
+        for c, (column, together) in enumerate(
+            zip(scored.columns, family.corpus_score(), strict=True)
+        ):
             table[column.name] = scored.scores[:, c]
-            corpus[column.name] = float(together[c])
+            corpus[column.name] = float(together)
             aggregates[column.name] = "mean" if family.corpus is None else "corpus"
             signatures[column.name] = str(scored.signatures[c])
     every = (family.scored for family in families.values())
@@ -261,43 +284,60 @@ def corrupt(
     for name, texts in (("captions", captions), ("corpus", corpus)):
         if isinstance(texts, str | bytes):
             raise InputError(f"{name} is one text, not a list; write [{texts!r:.40}]")
-    node: dict[str, object] = OmegaConf.to_container(  # type: ignore[assignment]
-        _composed({"corruption": corruption}).corruption, resolve=True
-    )
-    has_rate = node.get("rates") is not None
-    for key in Degrees.__annotations__:  # of a run's levels and seeds, not of the corruption
-        node.pop(key, None)
-    if has_rate == (rate is None):
-        need = "needs a rate in (0, 1]" if has_rate else "has no rate"
-        raise ConfigError(f"corrupt: '{corruption}' {need}")
-    if has_rate:
-        node["rate"] = rate
-    spoiler = component({**node, **options}, "corruption")
+    changes = _corruption(corruption, rate, options)
+    dataset, order = _to_corrupt(captions, corpus or ())
+    if (absent := changes.missing(dataset)) is not None:
+        raise ConfigError(f"corruption '{corruption}' cannot run: {absent}")
+    table = _changes_table(dataset, changes.apply(dataset, seed))
+    return table.loc[order].reset_index(drop=True)
+
+
+def _changes_table(dataset: CaptionDataset, changed: Iterable[Corrupted]) -> pd.DataFrame:
+    """A row a caption, by image ids."""
+    rows = [
+        {
+            "image_id": image_id,
+            "caption": each.text,
+            "source_caption": source,
+            "applied": each.applied,
+            "requested_rate": each.requested,
+            "realised_rate": each.realised,
+            "edits": [tuple(edit) for edit in each.edits],
+        }
+        for image_id, source, each in zip(dataset.image_ids, dataset.human, changed, strict=True)
+    ]
+    return pd.DataFrame(rows, index=pd.Index(dataset.image_ids))
+
+
+def _to_corrupt(
+    captions: Sequence[str] | Mapping[ImageId, str], corpus: Sequence[str]
+) -> tuple[CaptionDataset, list[ImageId]]:
+    """The captions, by their ids, with those of the corpus in the pool; and the ids as given."""
     pairs = captions.items() if isinstance(captions, Mapping) else enumerate(captions)
     given: dict[ImageId, str] = dict(pairs)
     if not given:
         raise InputError("no caption to corrupt")
-    tidy = Tidy()
-    ids = tuple(sorted(given))
-    human = tuple(_tidied(tidy, given[i], f"caption {i!r}") for i in ids)
-    others = tuple(_tidied(tidy, t, f"text {k} of the corpus") for k, t in enumerate(corpus or ()))
-    pool, pool_ids = human + others, ids + tuple(f"corpus {k}" for k in range(len(others)))
-    dataset = CaptionDataset("given", ids, human, ((),) * len(ids), pool_ids, pool)
-    if (absent := spoiler.missing(dataset)) is not None:
-        raise ConfigError(f"corruption '{corruption}' cannot run: {absent}")
-    rows = [
-        {
-            "image_id": i,
-            "caption": spoiled.text,
-            "source_caption": source,
-            "applied": spoiled.applied,
-            "requested_rate": spoiled.requested,
-            "realised_rate": spoiled.realised,
-            "edits": [tuple(edit) for edit in spoiled.edits],
-        }
-        for i, source, spoiled in zip(ids, human, spoiler.apply(dataset, seed), strict=True)
-    ]
-    return pd.DataFrame(rows).set_index(pd.Index(ids)).loc[list(given)].reset_index(drop=True)
+    tidy, ids = Tidy(), tuple(sorted(given))
+    named = [(given[i], f"caption {i!r}") for i in ids]
+    named += [(text, f"text {k} of the corpus") for k, text in enumerate(corpus)]
+    pool = tuple(tidy.read(t, file=None, record=name, field="caption") for t, name in named)
+    pool_ids = ids + tuple(f"corpus {k}" for k in range(len(corpus)))
+    none = ((),) * len(ids)
+    return CaptionDataset("given", ids, pool[: len(ids)], none, pool_ids, pool), list(given)
+
+
+def _corruption(name: str, rate: float | None, options: Mapping[str, Any]) -> Corruption:
+    """The corruption of this name in the configuration, at a rate where it has rates."""
+    composed = _composed({"corruption": name}).corruption
+    node: dict[str, Any] = OmegaConf.to_container(composed, resolve=True)  # type: ignore[assignment]
+    if (node.get("rates") is not None) == (rate is None):
+        need = "needs a rate in (0, 1]" if rate is None else "has no rate"
+        raise ConfigError(f"corrupt: '{name}' {need}")
+    of_run = Degrees.__annotations__  # levels and seeds
+    node = {key: value for key, value in node.items() if key not in of_run}
+    at_rate = {} if rate is None else {"rate": rate}
+    made: Corruption = component({**node, **at_rate, **options}, "corruption")
+    return made
 
 
 class Run:
@@ -446,22 +486,40 @@ def run(
         *override_texts(overrides),
         f"hydra.run.dir={override_value(str(directory))}",
     ]
+    _carry_out(command, environment, quiet)
+    return load_run(directory)
+
+
+def _carry_out(command: Sequence[str], environment: Mapping[str, str], quiet: bool) -> None:
+    """Run a command to its end; what ends it with another exit code than 0 is raised."""
     shown = sys.stderr is not None and sys.stderr.isatty()  # then the progress line goes there
-    errors = None if shown else subprocess.PIPE
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=errors, text=True, env=environment
-    ) as process:
-        printed, problem = _follow(process, quiet)
+    lines = []
+    with (
+        tempfile.TemporaryFile("w+") as errors,
+        subprocess.Popen(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=None if shown else errors,
+            text=True,
+            env=environment,
+        ) as process,
+    ):
+        for line in process.stdout or ():
+            lines.append(line)
+            if not quiet:
+                print(line, end="", flush=True)
+        process.wait()
+        errors.seek(0)
+        problem = errors.read()
     if process.returncode:
-        lines = problem.strip().splitlines() or printed.strip().splitlines() or ["no message"]
-        message = _in_python(lines[-1].removeprefix("metaeval: "))
+        text = problem.strip() or "".join(lines).strip() or "no message"
+        message = _in_python(text.splitlines()[-1].removeprefix("metaeval: "))
         kinds: dict[int, type[MetaevalError]] = {1: StrictError, 2: ConfigError}
         raise kinds.get(process.returncode, MetaevalError)(
             "see the message above" if shown else message
         )
     if problem and not quiet:
         print(problem, end="", file=sys.stderr)
-    return load_run(directory)
 
 
 class TrustRun(Run):
@@ -629,22 +687,6 @@ def _is_records(value: Any) -> bool:
     return isinstance(value, list | tuple) and all(isinstance(r, Mapping) for r in value)
 
 
-def _follow(process: subprocess.Popen[str], quiet: bool) -> tuple[str, str]:
-    """Hand on what a process prints, line by line; what it printed, and its errors."""
-    from threading import Thread
-
-    errors: list[str] = []
-    reader = Thread(target=lambda: errors.extend(process.stderr or ()))
-    reader.start()
-    lines = []
-    for line in process.stdout or ():
-        lines.append(line)
-        if not quiet:
-            print(line, end="", flush=True)
-    reader.join()
-    return "".join(lines), "".join(errors)
-
-
 def _metrics(asked: Metrics, config: DictConfig) -> dict[str, Metric]:
     """The metrics by name; those given as objects are called as they call themselves."""
     listed = _listed(asked)
@@ -667,17 +709,6 @@ def _metrics(asked: Metrics, config: DictConfig) -> dict[str, Metric]:
 def _is_of_user(metric: Metric) -> bool:
     """Whether code that is not metaeval's computes a metric."""
     return isinstance(metric, OwnMetric) or type(metric).__module__.partition(".")[0] != "metaeval"
-
-
-def _tidied(tidy: Tidy, text: object, record: str) -> str:
-    return tidy.read(text, file=None, record=record, field="caption")
-
-
-def _family(
-    metric: Metric, dataset: CaptionDataset, captions: list[str], index: Any, store: Any
-) -> SystemScores:
-    adapted = StatisticsAdapter(metric) if isinstance(metric, SummableMetric) else metric
-    return system_scores(metric, score_captions(adapted, dataset, captions, index, store))
 
 
 def _store(config: DictConfig) -> SqliteStore:

@@ -5,7 +5,7 @@ import re
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any
 
 from hydra import compose, initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
@@ -27,8 +27,6 @@ from metaeval.metrics.base import Metric
 from metaeval.options import MOST_NAMES, OptionError, did_you_mean
 from metaeval.overrides import merge, metric_overrides, outside_the_grammar
 from metaeval.runs.environment import from_environment
-
-Data = TypeVar("Data")
 
 CITATION = "citation"  # in a metric's or a dataset's node: what to cite, no option of its class
 CONTROLS = "controls"  # the group of metrics that others are compared with

@@ -5,7 +5,6 @@ Takes the same overrides as the command: `python -m metaeval doctor dataset=scen
 """
 
 import argparse
-import os
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from inspect import signature
@@ -19,6 +18,7 @@ from metaeval.compute.device import missing_packages
 from metaeval.config import add_metric, build, component, compose_config, metric_names
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError, MetaevalError
+from metaeval.java.process import memory_mib
 from metaeval.java.services import java_version
 from metaeval.metrics.language_model.causal import GET_SMOLLM2
 from metaeval.readers.files import user_path
@@ -111,7 +111,7 @@ def examine(config: DictConfig, say: Callable[[str], object] = print) -> None:
     machine = provenance.machine()
     say(
         f"metaeval {machine['metaeval']}, Python {machine['python']}, "
-        f"{machine['cpu_count']} cores, {memory_gib():.1f} GiB memory"
+        f"{machine['cpu_count']} cores, {(memory_mib() or 0) / 1024:.1f} GiB memory"
     )
     say(f"Java     {java_version() or 'none: METEOR and CoreNLP need a Java runtime'}")
     say(f"CUDA     {machine['cuda'] or 'none: everything runs on the CPU'}")
@@ -192,14 +192,6 @@ def metric_state(name: str, config: DictConfig, dataset: CaptionDataset | None) 
 
 def _names(columns: Sequence[ScoreColumn]) -> str:
     return ", ".join(column.name for column in columns)
-
-
-def memory_gib() -> float:
-    """The machine's memory in GiB; 0 where the system does not report it."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    except (AttributeError, ValueError, OSError):
-        return 0.0
 
 
 def install(name: str, cache: Path, source: Path | None, mirror: str | None = None) -> None:

@@ -128,7 +128,7 @@ class RunLine:
         if self._part is None:
             return ""
         share = f"{self._share:.0%}" if self._share else ""
-        left = f"about {self._left()} left"
+        left = f"about {rounded_seconds(self.seconds_left())} left"
         parts = (self._part.number, self._part.name, share, self._detail, left)
         return ", ".join(text for text in parts if text)
 
@@ -141,9 +141,6 @@ class RunLine:
             now = spent * (1 - self._share) / self._share
         later = sum(other.usual for other in self._todo if other is not part)
         return max(1.0, max(now, 0.0) + later * pace)
-
-    def _left(self) -> str:
-        return rounded_seconds(self.seconds_left())
 
 
 def rounded_seconds(seconds: float) -> str:

@@ -1,7 +1,6 @@
 """Where a run's numbers come from: code, packages, machine. What `run.json` records."""
 
 import platform
-import shlex
 import subprocess
 import sys
 from importlib import metadata
@@ -74,9 +73,3 @@ def machine() -> dict[str, Any]:
         "packages": packages(),
         "cuda": cuda(),
     }
-
-
-def command(*, without: tuple[str, ...]) -> str:
-    """How this process was started, less the arguments that begin with one of `without`: for a
-    card, which records what was done and not where the files were."""
-    return shlex.join(["python", *(a for a in sys.orig_argv[1:] if not a.startswith(without))])

@@ -147,10 +147,10 @@ def check_config(config: DictConfig) -> None:
 
 
 def _all_problems(config: DictConfig) -> Iterator[str]:
-    required = Configuration.__required_keys__
-    missing = [key for key in Configuration.__annotations__ if key in required]
     raw: Any = OmegaConf.to_container(config, resolve=False)
-    if missing := [key for key in missing if raw.get(key) is None]:
+    required = Configuration.__required_keys__
+    given = {key for key, value in raw.items() if value is not None}
+    if missing := [k for k in Configuration.__annotations__ if k in required - given]:
         yield from map(_not_given, missing)
         return  # what refers to them would be wrong as well
     try:

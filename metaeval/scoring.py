@@ -470,7 +470,8 @@ def _compute(
                 table[rows] = checked_scores(scorer, texts, images)
                 pace.update(len(rows), time.perf_counter() - started)
                 if scorer.cacheable:
-                    lasting = [row for row in rows if row not in _temporary(scorer, rows)]
+                    again = scorer.temporary  # those that the next run is to score again
+                    lasting = rows if again is None else np.array(rows)[~again].tolist()
                     unsure |= len(lasting) < len(rows)
                     new = {lookup.keys[row]: table[row].tobytes() for row in lasting}
                     store.put_many(namespace, new)
@@ -499,20 +500,12 @@ def _compute(
     )
 
 
-def _temporary(scorer: Scorer, rows: Sequence[int]) -> set[int]:
-    """The rows of the batch just scored that are to be scored again by the next run."""
-    if scorer.temporary is None:
-        return set()
-    return {row for row, passes in zip(rows, scorer.temporary.tolist(), strict=True) if passes}
-
-
 class Pace:
     """How many captions to score before the next write to the cache.
 
-    A batch is to take at most about eight seconds, so that a killed run loses no more. The time of
-    one more caption is measured by the difference of two batches: a call may have a fixed cost, and
-    the first one may load a model. A foreign scorer's batches all have `most` captions: its scores
-    may depend on them.
+    A batch is to take at most about eight seconds, so that a killed run loses no more. Where a call
+    has a cost of its own, and for a foreign scorer, whose scores may depend on the captions of a
+    call, all batches have `most` captions.
 
     Attributes
     ----------
@@ -523,31 +516,15 @@ class Pace:
     SECONDS, GROWTH = 8.0, 4
 
     def __init__(self, scorer: Scorer, most: int) -> None:
-        self._most = most
+        self._most = self.size = most
         self._fixed = scorer.fixed_cost or scorer.saves_itself or scorer.foreign
-        self._last: tuple[int, float] | None = None
-        self.size = most
-        if not self._fixed:
-            usual = max(scorer.usual_ms or _UNKNOWN_MS, 1e-6)
-            self.size = max(1, min(most, int(1000 * self.SECONDS / usual)))
+        self.update(1, (scorer.usual_ms or _UNKNOWN_MS) / 1000, most)
 
-    def update(self, n: int, seconds: float) -> None:
+    def update(self, n: int, seconds: float, growth: int = GROWTH) -> None:
         """Choose the next size after a batch of n captions that took so long."""
-        if self._fixed:
-            return
-        size, last = self.GROWTH * n, self._last
-        if last is None:
-            size = min(size, max(1, int(n * self.SECONDS / max(seconds, 1e-9))))
-        elif last[0] != n:
-            each = (seconds - last[1]) / (n - last[0])
-            if each > 0:
-                size = min(size, int(self.SECONDS / each))
-        elif seconds > self.SECONDS:
-            size = int(n * self.SECONDS / seconds)
-        elif seconds > self.SECONDS / self.GROWTH:
-            size = n
-        self._last = n, seconds
-        self.size = max(1, min(self._most, size))
+        if not self._fixed:
+            lasting = n * self.SECONDS / max(seconds, 1e-9)
+            self.size = max(1, int(min(lasting, growth * n, self._most)))
 
 
 def checked_scores(scorer: Scorer, captions: Sequence[str], images: npt.NDArray[np.intp]) -> Scores:

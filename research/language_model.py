@@ -18,13 +18,13 @@ import torch
 
 from metaeval.metrics.language_model.network import CaptionLanguageModel, LanguageShape
 from metaeval.text.vocabulary import PAD, batch
-from metaeval.weights import pretrained
 from research.train.dataset import (
     add_data_options,
     command_line,
     read_caption_data,
 )
 from research.train.loop import TrainingSettings, fit
+from research.weights import half, save_weights
 
 BATCH = 64
 
@@ -67,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         seed=options.seed,
     )
     trained = fit(model, batches, loss, validate, settings, title="language model")
-    pretrained.half(model)
+    half(model)
     card = {
         "kind": "lm",
         "variant": "",
@@ -80,7 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "epochs": len(trained.history),
         "dev_perplexity": round(math.exp(-mean_log_probability(model, *dev)), 2),
     }
-    saved = pretrained.save_weights(options.out, model, data.vocabulary, card, data.dataset)
+    saved = save_weights(options.out, model, data.vocabulary, card, data.dataset)
     print(f"{saved.label}: perplexity {card['dev_perplexity']} on {len(data.dev):,} dev images")
 
 

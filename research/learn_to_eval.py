@@ -31,7 +31,6 @@ from metaeval.runs.records import OTHER_CAPTION, WRONG_PLACES, WRONG_WORDS, Draw
 from metaeval.text.vocabulary import SPECIAL, Vocabulary, pad_sequences
 from metaeval.text.word_vectors.base import MiniLmVectors
 from metaeval.vision.regions.gold import GoldRegions
-from metaeval.weights import pretrained
 from research.train.caption_similarity import start_embedding
 from research.train.dataset import (
     CaptionData,
@@ -40,6 +39,7 @@ from research.train.dataset import (
     read_caption_data,
 )
 from research.train.loop import TrainingSettings, fit
+from research.weights import half, save_weights
 
 BATCH = 100
 # how often another image's, replaced, shuffled and machine captions are drawn
@@ -211,7 +211,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         seed=options.seed,
     )
     trained = fit(model, batches, loss, validate, settings, title="LearnToEval")
-    pretrained.half(model)
+    half(model)
     model.eval()
     card = {
         "kind": "learn_to_eval",
@@ -230,7 +230,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "epochs": len(trained.history),
         **{name: round(value, 4) for name, value in validate(model).items()},
     }
-    saved = pretrained.save_weights(options.out, model, data.vocabulary, card, data.dataset)
+    saved = save_weights(options.out, model, data.vocabulary, card, data.dataset)
     print(
         f"{saved.label}: {card['accuracy']:.4f} of the pairs of {len(data.dev):,} dev images; "
         f"an image's caption above the next one's, without looking, in "

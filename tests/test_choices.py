@@ -17,7 +17,6 @@ from metaeval.cli.run import _with_experiment
 from metaeval.config import compose_config, metric_names, selected
 from metaeval.errors import ConfigError, InputError
 from metaeval.overrides import hydra_arguments, metric_overrides, require_listed
-from metaeval.weights import pretrained
 
 
 def test_the_options_of_every_metric_are_known() -> None:
@@ -26,6 +25,7 @@ def test_the_options_of_every_metric_are_known() -> None:
     both = compose_config(["metric=[bleu]", "metric.judge.model=x", "metric.bleu.max_n=2"])
     assert list(both.metric) == ["bleu", "judge"]
     assert compose_config(["metric=[chair]", "metric.chair.ontology=x"]).metric.chair.truth
+    assert compose_config(["metric=[wmd]", "metric.wmd.p=2"]).metric.wmd.p == 2
 
 
 def test_every_metric_can_be_added_by_an_option() -> None:
@@ -48,30 +48,21 @@ def test_a_configuration_is_composed_again_where_a_file_has_changed(
             config.metric.mine.k = 7  # the caller's own
 
 
-def test_an_option_of_another_list_is_explained() -> None:
-    with pytest.raises(ConfigError, match=r"known only with metric=\[wmd\]"):
-        compose_config(["metric.wmd.p=2"])
-    assert compose_config(["metric=[wmd]", "metric.wmd.p=2"]).metric.wmd.p == 2
-
-
 @pytest.mark.parametrize(
     ("overrides", "meant"),
     [
-        (["dataset=coco", "dataset.captoins=x"], "'dataset.captions'"),
-        (["metric.chair.trth=[objects]"], "'metric.chair.truth'"),
+        (["dataset=coco", "dataset.captoins=x"], "mean 'dataset.captions'"),
+        (["metric.chair.trth=[objects]"], "mean 'metric.chair.truth'"),
+        (["dataset=own", "dataset.captions=x"], "^(?!.*mean 'dataset.captions')"),
+        (["limit=20"], r"^limit: unknown option; did you mean 'dataset\.limit'"),
+        (["metric.wmd.p=2"], r"known only with metric=\[wmd\]"),
     ],
 )
 def test_what_was_meant_is_looked_for_among_the_same_choices(
     overrides: list[str], meant: str
 ) -> None:
-    with pytest.raises(ConfigError, match=f"did you mean {meant}"):
+    with pytest.raises(ConfigError, match=meant):
         compose_config(overrides)
-
-
-def test_nothing_suggests_the_option_that_was_given() -> None:
-    with pytest.raises(ConfigError) as error:
-        compose_config(["dataset=own", "dataset.captions=x"])
-    assert "mean 'dataset.captions'" not in str(error.value)
 
 
 def test_overrides_are_added_once() -> None:
@@ -119,12 +110,12 @@ def test_what_cannot_be_quoted_says_how(override: str) -> None:
     assert "KEY=['TEXT','TEXT']" in str(refused.value)
 
 
-def test_an_option_and_a_metric_are_found_by_their_last_part_and_in_any_case() -> None:
-    with pytest.raises(ConfigError, match=r"^limit: unknown option; did you mean 'dataset\.limit'"):
-        compose_config(["limit=20"])
-    for name, meant in (("CIDEr", "cider"), ("ROUGE-L", "rouge_l"), ("METEOR", "meteor")):
-        with pytest.raises(ConfigError, match=f"unknown metric '{name}'; did you mean '{meant}'"):
-            selected(compose_config([f"metrics=[{name}]"]))
+@pytest.mark.parametrize(
+    ("name", "meant"), [("CIDEr", "cider"), ("ROUGE-L", "rouge_l"), ("METEOR", "meteor")]
+)
+def test_a_metric_is_found_in_any_case(name: str, meant: str) -> None:
+    with pytest.raises(ConfigError, match=f"unknown metric '{name}'; did you mean '{meant}'"):
+        selected(compose_config([f"metrics=[{name}]"]))
 
 
 def test_the_version_is_metaevals() -> None:
@@ -132,11 +123,6 @@ def test_the_version_is_metaevals() -> None:
         command = [sys.executable, "-m", "metaeval", *arguments]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         assert done.stdout == f"metaeval {metaeval.__version__}\n"
-
-
-def test_caches_of_python_are_not_weights(tmp_path: Path) -> None:
-    (tmp_path / "__pycache__").mkdir()
-    assert pretrained.shipped_lines(tmp_path) == []
 
 
 def test_the_help_has_thirty_lines_and_examples_first(capsys: pytest.CaptureFixture[str]) -> None:

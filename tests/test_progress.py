@@ -54,29 +54,14 @@ def test_the_line_names_the_metric_and_what_is_left() -> None:
     assert line.text() == "report, about 20 s left"
 
 
-def test_a_slow_machine_is_noticed() -> None:
-    clock = Clock()
-    line = RunLine(clock)
-    first, second = line.plan([("a", 5.0), ("b", 20.0)])
-    line.begin(first)
-    clock.now = 25.0
-    line.begin(second)
-    assert line.seconds_left() == pytest.approx(20.0 * (5 + 25) / (5 + 5))
-
-
-def test_what_works_elsewhere_leaves_the_plan_when_it_is_struck() -> None:
+def test_a_struck_part_leaves_the_plan_and_the_line_says_how_far_one_is() -> None:
     line = RunLine(Clock())
     first, second = line.plan([("a", 7.0), ("b", 20.0)], kind="metric")
     line.strike(second)
     line.begin(first)
     assert line.text() == "metric 1 of 2, a, about 7 s left"
-
-
-def test_the_line_says_how_far_a_part_is() -> None:
-    line = RunLine(Clock())
-    line.begin(line.plan([("a", 7.0)], kind="metric")[0])
     line.report(7, 20, "7 requests")
-    assert line.text() == "metric 1 of 1, a, 35%, 7 requests, about 7 s left"
+    assert line.text() == "metric 1 of 2, a, 35%, 7 requests, about 7 s left"
 
 
 def test_a_bar_within_a_stage_is_on_the_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -270,62 +270,48 @@ def test_rows_with_counts_are_not_mixed_up_with_rows_without() -> None:
         assert done.n_scored == 4
 
 
-def test_a_tally_of_the_wrong_shape_fails() -> None:
-    class Wrong(Counting):
-        def tally(
-            self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
-        ) -> npt.NDArray[np.int64]:
-            return np.zeros((len(captions), 2), dtype=np.int64)
-
-    metric = LengthRatio(scorer_class=Wrong)
-    done = score_captions(metric, _dataset(), ["a"], np.array([0]), MemoryStore())
-    assert done.reason == "TypeError: tally() returned [1, 2] instead of [1, 3]"
-
-
 @pytest.mark.parametrize(
-    ("returned", "complaint"),
+    ("method", "returned", "complaint"),
     [
-        (np.zeros((1, 2)), r"float64 \[1, 2\] instead of float64 \[2, 2\]"),
-        (np.zeros((2, 2), dtype=np.float32), "float32"),
-        (np.full((2, 2), np.inf), "LengthRatio gives 'a' the score inf, which is outside its"),
-        (np.array([[0.5, 1], [1.1, 1]]), "gives 'b' the score 1.1, which is outside its bounds 0"),
-        (np.array([[0.5, 1], [-1e-4, 1]]), "gives 'b' the score -0.0001, which is outside"),
+        ("score", np.zeros((1, 2)), r"float64 \[1, 2\] instead of float64 \[2, 2\]"),
+        ("score", np.zeros((2, 2), dtype=np.float32), "float32"),
+        ("score", np.full((2, 2), np.inf), "LengthRatio gives 'a' the score inf, which is outside"),
+        ("score", np.array([[0.5, 1], [1.1, 1]]), "gives 'b' the score 1.1, which is outside its"),
+        ("score", np.array([[0.5, 1], [-1e-4, 1]]), "gives 'b' the score -0.0001, which is outs"),
+        (
+            "tally",
+            np.zeros((2, 2), dtype=np.int64),
+            r"tally\(\) returned \[2, 2\] instead of",
+        ),
     ],
 )
-def test_a_metric_that_breaks_the_contract_fails(returned: Scores, complaint: str) -> None:
-    class Wrong(LengthScorer):
-        def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
-            return returned
-
-    metric = LengthRatio(scorer_class=Wrong)
+def test_a_metric_that_breaks_the_contract_fails(
+    method: str, returned: Scores, complaint: str
+) -> None:
+    wrong = type("Wrong", (Counting,), {method: lambda self, captions, image_index: returned})
+    metric = LengthRatio(scorer_class=wrong)
     done = score_captions(metric, _dataset(), ["a", "b"], np.array([0, 1]), MemoryStore())
     assert done.status == "failed"
     assert re.search(complaint, done.reason)
 
 
-def test_nan_passes_through_and_is_cached_as_nan() -> None:
+@pytest.mark.parametrize(
+    ("scored", "expected"),
+    [("c", ("ok", None)), (None, ("failed", "none of the 5 captions could be scored: all scores"))],
+)
+def test_nan_is_cached_as_nan_and_nothing_else_is_not_ok(
+    scored: str | None, expected: tuple[str, str | None]
+) -> None:
     class Undefined(LengthScorer):
         def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
-            return np.array([[np.nan, 1.0 if c == "c" else np.nan] for c in captions])
+            return np.array([[np.nan, 1.0 if c == scored else np.nan] for c in captions])
 
     store, metric = MemoryStore(), LengthRatio(scorer_class=Undefined)
-    for _ in range(2):
-        done = score_captions(metric, _dataset(), CAPTIONS, INDEX, store)
-        assert done.status == "ok"
-        assert np.isnan(done.scores).sum() == 2 * len(CAPTIONS) - 1
-    assert done.n_cached == 4
-
-
-def test_a_metric_that_could_score_nothing_is_not_ok() -> None:
-    class Nothing(LengthScorer):
-        def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
-            return np.full((len(captions), 2), np.nan)
-
-    store, metric = MemoryStore(), LengthRatio(scorer_class=Nothing)
     for _ in range(2):  # computed, and from the cache
         done = score_captions(metric, _dataset(), CAPTIONS, INDEX, store)
-        assert (done.status, done.scores) == ("failed", None)
-        assert done.reason == "none of the 5 captions could be scored: all scores are NaN"
+        assert (done.status, done.reason and done.reason[:50]) == expected
+        assert done.scores is None or np.isnan(done.scores).sum() == 2 * len(CAPTIONS) - 1
+    assert done.n_cached == (4 if scored else 0)
 
 
 @pytest.mark.parametrize("size", [-1, -5000])
@@ -336,15 +322,15 @@ def test_a_negative_batch_size_is_refused(size: int) -> None:
 
 
 def test_the_digest_separates_references() -> None:
-    assert content_digest(["ab", "c"]) != content_digest(["a", "bc"])
-    assert content_digest(["ab"]) != content_digest(["ab", ""])
+    texts = (["ab", "c"], ["a", "bc"], ["ab"], ["ab", ""])
+    assert len(set(map(content_digest, texts))) == len(texts)
 
 
 class _Clock:
-    """A scorer that takes a fixed time a call and a time a caption."""
+    """A scorer that takes a fixed time a caption."""
 
-    def __init__(self, usual_ms: float | None, each: float, call: float = 0.0) -> None:
-        self.usual_ms, self.each, self.call = usual_ms, each, call
+    def __init__(self, usual_ms: float | None, each: float) -> None:
+        self.usual_ms, self.each = usual_ms, each
         self.fixed_cost = self.saves_itself = self.foreign = False
 
     def batches(self, n: int, most: int = 5000) -> list[tuple[int, float]]:
@@ -352,7 +338,7 @@ class _Clock:
         pace, done, batches = Pace(self, most), 0, []  # type: ignore[arg-type]
         while done < n:
             size = min(pace.size, n - done)
-            seconds = self.call + self.each * size
+            seconds = self.each * size
             pace.update(size, seconds)
             batches.append((size, seconds))
             done += size
@@ -366,8 +352,7 @@ def test_no_batch_of_a_slow_metric_takes_more_than_ten_seconds(each: float) -> N
     assert np.mean([seconds for _, seconds in batches[4:-1]]) > 6  # nor are they tiny
 
 
-def test_a_fast_metric_gets_all_captions_and_a_fixed_cost_is_not_repeated() -> None:
+def test_a_fast_metric_gets_all_captions_and_a_wrong_speed_is_noticed() -> None:
     assert [n for n, _ in _Clock(0.05, 0.00005).batches(12_000)] == [5000, 5000, 2000]
-    assert len(_Clock(1.0, 0.001, call=20).batches(5000)) <= 10
     wrong = _Clock(1.0, 0.05).batches(20_000)  # fifty times slower than it declares
     assert max(seconds for _, seconds in wrong[1:]) <= 10

@@ -1,16 +1,8 @@
-"""Captions of scenes to score, and one scoring of them, timed: from texts to scores.
-
-As a file of its own, `python -P benchmarks/host/__init__.py METRIC IMAGES FOLDER`, it scores with
-the metaeval that is on PYTHONPATH, of any commit, and prints the seconds as JSON.
-"""
+"""Captions of scenes to score, and one scoring of them, from texts to scores."""
 
 from __future__ import annotations
 
-import gc
-import json
 import re
-import sys
-import time
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -51,10 +43,17 @@ def draw_captions(images: int, folder: str) -> Captions:
     """Four captions for each of so many scenes, each of which has four references: the human one,
     two corrupted ones, and that of another image."""
     dataset = load_scenes(n=images, cache=folder)
-    texts = list(dataset.human)
-    for corruption in (Replace(0.25), Replace(0.5), Random()):
-        texts += [each.text for each in corruption.apply(dataset, seed=0)]
+    texts = [text for each in replace_sets(dataset) for text in each]
     return Captions(dataset, texts, np.tile(np.arange(images), 4))
+
+
+def replace_sets(dataset: CaptionDataset) -> list[list[str]]:
+    """The captions of Human, Replace 25 %, Replace 50 % and Random."""
+    corrupted = [
+        [each.text for each in corruption.apply(dataset, seed=0)]
+        for corruption in (Replace(0.25), Replace(0.5), Random())
+    ]
+    return [list(dataset.human), *corrupted]
 
 
 def prepare(metric: str, folder: str, captions: Captions) -> None:
@@ -80,21 +79,3 @@ def score(metric: str, folder: str, captions: Captions, options: Sequence[str] =
     with closing(scorer):
         scorer.prepare()
         return scorer.score(captions.texts, captions.index)
-
-
-def main(metric: str, images: str, folder: str) -> None:
-    """Score twice; print the seconds of the second time, which loads nothing for the first time,
-    on the clock and of the processor, and write the scores into the folder."""
-    gc.set_threshold(100_000, 20, 20)  # as the command does
-    captions = draw_captions(int(images), folder)
-    prepare(metric, folder, captions)
-    score(metric, folder, captions, ["device=cpu"])
-    started = time.perf_counter(), time.process_time()
-    scores = score(metric, folder, captions, ["device=cpu"])
-    seconds = time.perf_counter() - started[0], time.process_time() - started[1]
-    np.save(Path(folder, "scores.npy"), scores)
-    print(json.dumps(seconds))
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

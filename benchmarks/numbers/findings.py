@@ -16,6 +16,7 @@ from benchmarks.numbers.writing import (
     interval,
     metric_table,
     row,
+    rows_of,
     three,
     times_100,
 )
@@ -102,20 +103,8 @@ def is_above_control(run: MeasuredResult, name: str, key: str) -> bool:
     )
 
 
-def rows_of(runs: Sequence[MeasuredResult], settings: Sequence[Setting]) -> list[MetricResult]:
-    """Metrics by the first setting, then controls."""
-    known: dict[str, MetricResult] = {}
-    for run in runs:
-        for metric in run.metrics:
-            if metric.ok and metric.column.part_of is None and metric.name not in LEFT_OUT:
-                known.setdefault(metric.name, metric)
-    first = settings[0]
-
-    def place(metric: MetricResult) -> tuple[bool, float]:
-        value = estimate_of(runs[first.run], metric.name, first.key)
-        return metric.column.control, -(value.value or 0.0) if value else 0.0
-
-    return sorted(known.values(), key=place)
+def is_shown(_: MeasuredResult, metric: MetricResult) -> bool:
+    return metric.name not in LEFT_OUT
 
 
 def marked_interval(setting: Setting) -> Cell:
@@ -135,7 +124,7 @@ def marked_interval(setting: Setting) -> Cell:
 def table(settings: Sequence[Setting]) -> Callable[[Sequence[Result]], str]:
     """A row a metric, a column a setting; how many items metrics have in the last row."""
     columns = [Column(s.title, marked_interval(s), s.run) for s in settings]
-    of_metrics = metric_table(settings[0].key, columns, lambda _, m: m.name not in LEFT_OUT)
+    of_metrics = metric_table(settings[0].key, columns, is_shown)
 
     def write(results: Sequence[Result]) -> str:
         counts = []
@@ -154,7 +143,7 @@ def figure(settings: Sequence[Setting]) -> Callable[[Sequence[Result], Path], No
 
     def draw(results: Sequence[Result], file: Path) -> None:
         runs = [result.read() for result in results]
-        metrics = rows_of(runs, settings)
+        metrics = [metric for _, metric in rows_of(runs, settings[0].key, is_shown)]
         frame = pd.DataFrame(
             [
                 (s.title, m.name, m.column.control, end)

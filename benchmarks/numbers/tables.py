@@ -341,7 +341,7 @@ def choices(results: Sequence[Result]) -> str:
 
 
 JUDGMENT_TABLES = (
-    Table("levels", ("-m benchmarks.levels",)),
+    Table("levels", ("-m research.judgments.levels",)),
     Table("few-images", ("-m research.judgments.few_images --simulations 3000",)),
     Table(
         "noticed",

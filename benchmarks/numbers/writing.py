@@ -95,30 +95,43 @@ def always(run: MeasuredResult, metric: MetricResult) -> bool:
     return True
 
 
+Keep = Callable[[MeasuredResult, MetricResult], bool]
+
+
+def rows_of(
+    runs: Sequence[MeasuredResult], by: str, keep: Keep = always, parts: bool = False
+) -> list[tuple[MeasuredResult, MetricResult]]:
+    """The metrics that ran in any of the runs, with the first of these: the best by a measure
+    first, then controls. Without `parts` none of the columns that are parts of others."""
+    entries: dict[str, tuple[MeasuredResult, MetricResult]] = {}
+    for run in runs:
+        for metric in run.metrics:
+            if metric.ok and (parts or metric.column.part_of is None) and keep(run, metric):
+                entries.setdefault(metric.name, (run, metric))
+
+    def place(entry: tuple[MeasuredResult, MetricResult]) -> tuple[bool, float]:
+        return entry[1].column.control, -(entry[1].numbers.value(by) or 0.0)
+
+    return sorted(entries.values(), key=place)
+
+
 def metric_table(
     order: str | Callable[[MeasuredResult], str],
     columns: Sequence[Column] | Callable[[MeasuredResult], Sequence[Column]],
-    keep: Callable[[MeasuredResult, MetricResult], bool] = always,
+    keep: Keep = always,
     parts: bool = False,
 ) -> Write:
-    """A row a metric that ran in any of the runs: the best by a measure first, then controls.
+    """A row a metric of `rows_of`. Controls are in italics, as they are not metrics.
 
-    Controls are in italics, as they are not metrics. What depends on the data (`order` and
-    `columns` as functions) is read from the last run. `keep` chooses rows; without `parts` columns
-    that are parts of others have none.
+    What depends on the data (`order` and `columns` as functions) is read from the last run.
     """
 
     def write(results: Sequence[Result]) -> str:
         runs = [result.read() for result in results]
         shown = columns(runs[-1]) if callable(columns) else columns
         by = order(runs[-1]) if callable(order) else order
-        entries: dict[str, tuple[MeasuredResult, MetricResult]] = {}
-        for run in runs:
-            for metric in run.metrics:
-                if metric.ok and (parts or metric.column.part_of is None) and keep(run, metric):
-                    entries.setdefault(metric.name, (run, metric))
         lines = head("", *(column.title for column in shown))
-        for own, metric in sorted(entries.values(), key=lambda entry: _place(entry[1], by)):
+        for own, metric in rows_of(runs, by, keep, parts):
             cells = []
             for column in shown:
                 run = own if column.run is None else runs[column.run]
@@ -128,10 +141,6 @@ def metric_table(
         return "\n".join(lines)
 
     return write
-
-
-def _place(metric: MetricResult, key: str) -> tuple[bool, float]:
-    return metric.column.control, -(metric.numbers.value(key) or 0.0)
 
 
 def title_of(metric: MetricResult) -> str:

@@ -21,7 +21,7 @@ from metaeval import choices, installation
 from metaeval.compute.networks import keep_networks
 from metaeval.errors import ConfigError, MetaevalError
 from metaeval.java.process import shared_java_services
-from metaeval.options import did_you_mean
+from metaeval.options import did_you_mean, is_unicode
 from metaeval.overrides import (
     hydra_arguments,
     merge,
@@ -76,7 +76,8 @@ def run_experiment(words: Sequence[str], verbs: Iterable[str]) -> int:
         code = max(code, _job(config, others))
 
     try:
-        _require_unicode(words)
+        if wrong := [word for word in words if not is_unicode(word)]:
+            raise ConfigError(f"an argument is not UTF-8: {wrong[0]!a}")
         choices.register()
         given = hydra_arguments(_with_experiment(words, verbs))
         sys.argv[1:], others = outside_the_grammar(given)
@@ -165,14 +166,6 @@ def _merge(config: DictConfig, others: Mapping[str, Any]) -> None:
 
 def _in_sweep() -> bool:
     return bool(HydraConfig.get().mode is RunMode.MULTIRUN)
-
-
-def _require_unicode(arguments: Sequence[str]) -> None:
-    for argument in arguments:
-        try:
-            argument.encode()
-        except UnicodeEncodeError:
-            raise ConfigError(f"an argument is not UTF-8: {argument!a}") from None
 
 
 def _print_error(line: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import logging
 import os
-import re
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,16 +19,14 @@ import numpy.typing as npt
 
 from metaeval.data.dataset import Absent
 from metaeval.errors import ConfigError
+from metaeval.options import DataType
 from metaeval.runs.records import NETWORK_PRECISION
 
 if TYPE_CHECKING:
     import torch
-    from torch.overrides import TorchFunctionMode
 
 
 log = logging.getLogger(__name__)
-
-DTYPES = ("float32", "bfloat16", "float16")
 
 _used: set[str] = set()
 
@@ -49,7 +46,7 @@ def find(name: str) -> torch.device:
     import torch
 
     count = torch.cuda.device_count() if torch.cuda.is_available() else 0
-    if _check_device_name(name) == "auto":
+    if name == "auto":
         name = "cuda" if count else "cpu"
     device = torch.device(name)
     if device.type == "cuda" and (device.index or 0) >= count:
@@ -59,7 +56,7 @@ def find(name: str) -> torch.device:
 
 def transport_device(name: str) -> torch.device | None:
     """Where transport is computed: a GPU, or `None` for POT on the processor."""
-    if _check_device_name(name) == "cpu" or (name == "auto" and find_spec("torch") is None):
+    if name == "cpu" or (name == "auto" and find_spec("torch") is None):
         return None
     device = resolve(name)
     return device if device.type == "cuda" else None
@@ -67,20 +64,13 @@ def transport_device(name: str) -> torch.device | None:
 
 def missing(name: str) -> Absent | None:
     """Why networks cannot run on the device `name`, if so; uses torch only for CUDA devices."""
-    if _check_device_name(name) in ("auto", "cpu"):
+    if name in ("auto", "cpu"):
         return None
     try:
         resolve(name)
     except ConfigError as error:
         return Absent("device", str(error), "set device=auto")
     return None
-
-
-def _check_device_name(name: str) -> str:
-    """The name of a device that there can be; ConfigError for another. Loads nothing."""
-    if not re.fullmatch(r"auto|cpu|cuda(:\d+)?", str(name)):
-        raise ConfigError(f"unknown device '{name}'; choose auto, cpu, cuda or cuda:1")
-    return str(name)
 
 
 def used() -> str:
@@ -96,19 +86,12 @@ def forget_used_devices() -> None:
     _used.clear()
 
 
-def check_dtype(name: str) -> str:
-    """The name of a floating-point type that networks may run in; ConfigError for another."""
-    if name not in DTYPES:
-        raise ConfigError(f"unknown dtype '{name}'; choose from {', '.join(DTYPES)}")
-    return name
-
-
-def precision_of(dtype: str) -> float:
+def precision_of(dtype: DataType) -> float:
     """The precision of a score from a network that computes in `dtype`, where scores are about 1.
 
     The three types keep 24, 11 and 8 bits of a number.
     """
-    return {"float32": NETWORK_PRECISION, "float16": 1e-3, "bfloat16": 1e-2}[check_dtype(dtype)]
+    return {"float32": NETWORK_PRECISION, "float16": 1e-3, "bfloat16": 1e-2}[dtype]
 
 
 def to_device(device: torch.device, *arrays: npt.NDArray[Any]) -> tuple[torch.Tensor, ...]:
@@ -328,42 +311,3 @@ def map_ordered(device: torch.device, job: Callable[[S], T], items: Iterable[S])
         finally:
             for future in pending:
                 future.cancel()
-
-
-def divide_products_only() -> TorchFunctionMode:
-    """A context in which matrix products are divided among torch's threads, and nothing else is.
-
-    For many small operators: threads that wait for one another take most of the time of a `tanh`
-    of a few hundred numbers, the more so where the cores are busy. The numbers stay as they are to
-    the last bit, which those of products on one thread would not.
-    """
-    import torch
-    from torch.overrides import TorchFunctionMode
-
-    threads = torch.get_num_threads()
-    products = {
-        *(torch.mm, torch.bmm, torch.addmm, torch.matmul, torch.nn.functional.linear),
-        *(torch.Tensor.mm, torch.Tensor.bmm, torch.Tensor.matmul, torch.Tensor.__matmul__),
-    }
-
-    class DividedProducts(TorchFunctionMode):
-        def __enter__(self) -> TorchFunctionMode:
-            torch.set_num_threads(1)
-            return super().__enter__()  # type: ignore[no-untyped-call]
-
-        def __exit__(self, *error: Any) -> None:
-            super().__exit__(*error)  # type: ignore[no-untyped-call]
-            torch.set_num_threads(threads)
-
-        def __torch_function__(
-            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
-        ) -> Any:
-            if func not in products:
-                return func(*args, **(kwargs or {}))
-            torch.set_num_threads(threads)
-            try:
-                return func(*args, **(kwargs or {}))
-            finally:
-                torch.set_num_threads(1)
-
-    return DividedProducts()

@@ -23,7 +23,6 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
-import queue
 import signal
 import subprocess
 import sys
@@ -31,12 +30,11 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import IO, Generic, Protocol, Self, TypeVar
+from typing import IO, Protocol, Self, TypeVar
 
 from metaeval.java.services import JavaRuntime
 
@@ -54,10 +52,9 @@ if os.getppid() != int(sys.argv[1]):
 os.execv(sys.argv[2], sys.argv[2:])
 """
 
-_Job = tuple["Future[subprocess.Popen[bytes]]", list[str], dict[str, str], Path | None]
-_jobs: queue.SimpleQueue[_Job] = queue.SimpleQueue()
 _guard = threading.Lock()
 _owner = 0  # the pid whose spawning thread runs; another pid means that we were forked since
+_spawner: ThreadPoolExecutor | None = None  # with one thread, which forks all children
 _alive: set[subprocess.Popen[bytes]] = set()
 
 
@@ -68,12 +65,10 @@ def spawn(
 
     Raises OSError where the program cannot be started.
     """
-    _ensure_thread()
     full = list(command)
     if sys.platform == "linux" and sys.executable:
         full = [sys.executable, "-I", "-S", "-c", _BEFORE_EXEC, str(os.getpid()), *full]
-    future: Future[subprocess.Popen[bytes]] = Future()
-    _jobs.put((future, full, dict(env), cwd))
+    future = _spawning_thread().submit(_popen, full, env, cwd)
     try:
         return future.result()
     except BaseException:  # Ctrl-C while the thread was starting it: end it when it is there
@@ -95,37 +90,29 @@ def end(process: subprocess.Popen[bytes], grace: float = 0.0) -> None:
     _alive.discard(process)
 
 
-def _ensure_thread() -> None:
-    global _owner, _jobs
+def _spawning_thread() -> ThreadPoolExecutor:
+    global _owner, _spawner
     with _guard:
-        if _owner != os.getpid():
-            if _owner:  # forked: the thread and the children are our parent's
-                _jobs = queue.SimpleQueue()
-                _alive.clear()
-            _owner = os.getpid()
-            threading.Thread(
-                target=_serve, args=(_jobs,), name="metaeval-spawn", daemon=True
-            ).start()
+        if _spawner is None or _owner != os.getpid():
+            _alive.clear()  # forked: the thread and the children are our parent's
+            _owner, _spawner = os.getpid(), ThreadPoolExecutor(1, "metaeval-spawn")
+        return _spawner
 
 
-def _serve(jobs: queue.SimpleQueue[_Job]) -> None:
-    while True:
-        future, command, env, cwd = jobs.get()
-        try:
-            process = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                env=env,
-                cwd=cwd,
-                process_group=0 if os.name == "posix" else None,
-            )
-        except BaseException as error:
-            future.set_exception(error)
-        else:
-            _alive.add(process)
-            future.set_result(process)
+def _popen(
+    command: Sequence[str], env: Mapping[str, str], cwd: Path | None
+) -> subprocess.Popen[bytes]:
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=env,
+        cwd=cwd,
+        process_group=0 if os.name == "posix" else None,
+    )
+    _alive.add(process)
+    return process
 
 
 def _end_unwanted(future: Future[subprocess.Popen[bytes]]) -> None:
@@ -403,16 +390,8 @@ class JavaProcess:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if kind is None:
-            self.close()
-        else:
-            self._end()
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 def _send(stream: IO[bytes], data: bytes) -> None:
@@ -465,27 +444,30 @@ S = TypeVar("S", bound=Service)
 
 
 @dataclass
-class _Kept(Generic[S]):
+class _Kept:
+    kind: str
     key: Hashable
-    service: S
-    in_use: bool
+    service: Service
+    in_use: bool = True
 
 
-_kept: dict[str, list[_Kept[Service]]] | None = None
+_kept: list[_Kept] | None = None
 
 
 @contextmanager
 def shared_java_services() -> Iterator[None]:
     """Keep services that are given back, one of a kind, until the block ends; then end all."""
     global _kept
-    before, _kept = _kept, {} if _kept is None else _kept
+    if _kept is not None:
+        yield
+        return
+    _kept = []
     try:
         yield
     finally:
-        if before is None:
-            for entry in [k for of_kind in _kept.values() for k in of_kind]:
-                entry.service.close()
-        _kept = before
+        for kept in _kept:
+            kept.service.close()
+        _kept = None
 
 
 def borrow(kind: str, key: Hashable, start: Callable[[], S]) -> S:
@@ -496,24 +478,21 @@ def borrow(kind: str, key: Hashable, start: Callable[[], S]) -> S:
     """
     if _kept is None:
         return start()
-    for kept in list(_kept.setdefault(kind, [])):
-        if kept.in_use:
-            continue
+    for kept in [kept for kept in _kept if kept.kind == kind and not kept.in_use]:
         if kept.key == key and kept.service.is_running:
             kept.in_use = True
             return kept.service  # type: ignore[return-value]
         kept.service.close()
-        _kept[kind].remove(kept)
+        _kept.remove(kept)
     service = start()
-    _kept[kind].append(_Kept(key, service, True))
+    _kept.append(_Kept(kind, key, service))
     return service
 
 
 def give_back(service: Service) -> None:
     """Return a borrowed service; outside `shared_java_services`, or where it broke, end it."""
-    for of_kind in (_kept or {}).values():
-        for kept in of_kind:
-            if kept.service is service:
-                kept.in_use = False
-                return
+    for kept in _kept or ():
+        if kept.service is service:
+            kept.in_use = False
+            return
     service.close()

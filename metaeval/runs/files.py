@@ -25,6 +25,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from metaeval.errors import ConfigError, InputError
+from metaeval.options import is_unicode
 from metaeval.readers import files as readers
 from metaeval.readers.files import one_line, open_binary
 from metaeval.runs import folder
@@ -149,13 +150,11 @@ def atomic(path: Path, write: Callable[[Path], object]) -> None:
 
 def require_unicode(path: Path) -> None:
     """Raise ConfigError for a folder whose name is not UTF-8: no page or table could name it."""
-    try:
-        str(path).encode()
-    except UnicodeEncodeError:
+    if not is_unicode(str(path)):
         raise ConfigError(
             f"the name of the run's folder is not UTF-8: {str(path)!a}; "
             "give another: hydra.run.dir=FOLDER"
-        ) from None
+        )
 
 
 def write_table(path: Path, table: pd.DataFrame) -> None:

@@ -1,7 +1,9 @@
 """The weights of SCAN and FAIEr, shipped or trained by the user: a folder each, with a card.
 
+`research/weights.py` writes them.
+
 A folder (of shipped ones: `metaeval/weights/NAME/`) holds `model.safetensors` (float16),
-`card.json`, `vocab.json` and `trained_on.npy`; the last two may be shared, see `cards`. Its card
+`card.json`, `vocab.json` and `trained_on.npy`; the last two may be shared: `find_part`. Its card
 says which model it is (`kind`), of which variant, for which family of images ("coco" or "scenes")
 and which regions. No image that was learned from is ever scored.
 """
@@ -9,11 +11,9 @@ and which regions. No image that was learned from is ever scored.
 from __future__ import annotations
 
 import hashlib
-import json
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -106,37 +106,11 @@ def overlap(folder: Path, dataset: CaptionDataset) -> int:
     return int(np.isin(trained_on(dataset), seen).sum())
 
 
-def write_card(
-    folder: Path, model: Any, card: Mapping[str, Any], seen: npt.NDArray[np.uint64]
-) -> None:
-    """Write weights (as float16), the card and the training images' digests into a folder.
-
-    The card gets two more entries: the SHA-256 of the weights and of the digests.
-    """
-    import torch
-
-    folder.mkdir(parents=True, exist_ok=True)
-    halves = {
-        name: value.detach().cpu().to(torch.float16) if value.is_floating_point() else value.cpu()
-        for name, value in model.state_dict().items()
-    }
-    halves = {name: value.contiguous() for name, value in halves.items()}
-    # save_file would keep others from reading the file, whatever the user's umask
-    (folder / WEIGHTS).write_bytes(import_module("safetensors.torch").save(halves))
-    np.save(folder / TRAINED_ON, seen)
-    sums = {
-        "weights_sha256": file_sha256(folder / WEIGHTS),
-        "trained_on_sha256": hashlib.sha256(seen.tobytes()).hexdigest(),
-    }
-    text = json.dumps({**card, **sums}, indent=1, ensure_ascii=False)
-    (folder / CARD).write_text(text + "\n", encoding="utf-8")
-
-
 def read_card(folder: Path) -> dict[str, Any]:
     """The card of the weights in a folder; InputError where there is none."""
     card, _ = read_json(folder / CARD)
     if not isinstance(card, dict):
-        raise InputError("should be an object", file=folder / CARD)
+        raise InputError(f"should be an object, not {json_type(card)}", file=folder / CARD)
     return card
 
 
@@ -150,14 +124,11 @@ def shipped_lines(folder: Path = SHIPPED) -> list[str]:
 
 def _describe(folder: Path) -> str:
     try:
-        card, _ = read_json(folder / CARD)
-        size = (folder / WEIGHTS).stat().st_size
+        card, size = read_card(folder), (folder / WEIGHTS).stat().st_size
     except InputError as error:
         return f"cannot be used: {error}"
     except OSError:
         return f"cannot be used: {folder / WEIGHTS} is not there"
-    if not isinstance(card, dict):
-        return f"cannot be used: {folder / CARD} holds no card"
     what = card.get("what")  # the card's own words, or what its entries say
     if not isinstance(what, str):
         name = " ".join(str(card[key]) for key in ("kind", "variant") if card.get(key))
@@ -329,11 +300,6 @@ class PretrainedWeights:
         return {k: v.float() if v.is_floating_point() else v for k, v in tensors.items()}
 
 
-def _image_domain(dataset: CaptionDataset) -> str:
-    """Which images these are, to a model: "scenes" (drawn) or "coco" (photographs)."""
-    return SCENES if dataset.is_scenes else COCO
-
-
 def unknown_images(dataset: CaptionDataset) -> npt.NDArray[np.bool_]:
     """Which of the dataset's images have an unknown photograph: bool [n]."""
     sources = dataset.image_source
@@ -342,61 +308,9 @@ def unknown_images(dataset: CaptionDataset) -> npt.NDArray[np.bool_]:
     return np.array([source is None for source in sources], dtype=np.bool_)
 
 
-def save_weights(
-    folder: Path,
-    model: torch.nn.Module,
-    vocabulary: Vocabulary,
-    card: Mapping[str, Any],
-    dataset: CaptionDataset,
-) -> PretrainedWeights:
-    """Write weights (float16), card, vocabulary and the images learned from into a folder.
-
-    Parameters
-    ----------
-    card
-        Must contain `kind` ("scan"), `variant` ("" or "corruptions"), and `regions` (a source's
-        `identity()`).
-        Added here: `family`, `words`, `parameters`, and the checksums.
-    dataset
-        All images that were learned from or chosen by, dev included.
-
-    The numbers in a card should be those of the model as it is read back: `half` it before they
-    are measured.
-    """
-    card = {
-        **card,
-        "family": _image_domain(dataset),
-        "words": len(vocabulary),
-        "vocabulary": vocabulary.digest(),
-        "parameters": sum(p.numel() for p in model.parameters()),
-        "images": len(dataset),
-    }
-    lost = [key for key in ("kind", "variant", "regions") if not isinstance(card.get(key), str)]
-    if lost:
-        raise ValueError(f"a card needs a text for {', '.join(lost)}")
-    folder.mkdir(parents=True, exist_ok=True)
-    vocabulary.save(folder / VOCABULARY)
-    seen = np.sort(image_keys(dataset))
-    write_card(folder, model, card, seen)
-    return read_weights(folder)
-
-
-def half(model: torch.nn.Module) -> None:
-    """Round a model's weights, in place, to what `save_weights` keeps of them (float16)."""
-    import torch
-
-    with torch.no_grad():
-        for value in model.state_dict().values():
-            if value.is_floating_point():
-                value.copy_(value.half().to(value.dtype))
-
-
 def read_weights(folder: Path) -> PretrainedWeights:
     """The weights in a folder; InputError where card or ids are not as they should be."""
-    path = folder / CARD
-    value, _ = read_json(path)
-    if not isinstance(value, dict):
-        raise InputError(f"should be an object, not {json_type(value)}", file=path)
+    path, value = folder / CARD, read_card(folder)
     for key in _TEXTS:
         if not isinstance(value.get(key), str):
             raise InputError("should be a text", file=path, field=key)
@@ -489,12 +403,13 @@ def _fitting(
     kind: str, dataset: CaptionDataset, variant: str, regions: str
 ) -> PretrainedWeights | Absent:
     """The shipped weights for these images and regions that know the fewest of the images."""
+    family = SCENES if dataset.is_scenes else COCO
     fit = [
         weights
         for weights in shipped()
         if weights.card["kind"] == kind
         and weights.card["variant"] == variant
-        and weights.card["family"] == _image_domain(dataset)
+        and weights.card["family"] == family
         and str(weights.card["regions"]).split("-")[0] == regions
     ]
     if not fit:

@@ -4,7 +4,7 @@
 
 Images have four captions each, which share the image's effect. Prints a Markdown table: of n
 images, how often in % the 95 % interval holds the truth. Below `MIN_UNITS` a run gives none; here
-they are computed all the same. Tests of differences: `benchmarks.levels`.
+they are computed all the same. Tests of differences: `research.judgments.levels`.
 """
 
 import argparse

@@ -38,13 +38,12 @@ from metaeval.metrics.clipscore.network import (
 )
 from metaeval.options import STRICT, PositiveInt
 from metaeval.progress import progress_bar
-from metaeval.provenance import command
 from metaeval.readers.images import open_image
-from metaeval.weights import pretrained
-from metaeval.weights.pretrained import trained_on, write_card
+from metaeval.weights.pretrained import trained_on
 from research.train.dataset import recall, rsum
 from research.train.grounded import CHECKPOINT, HERE, OTHERS, NetworkTraining
 from research.train.loop import fit
+from research.weights import command, half, write_card
 
 if TYPE_CHECKING:
     import torch
@@ -272,7 +271,7 @@ class TrainClip(
         trained = fit(
             model, task.batches, task.loss, task.validate, settings, checkpoint, identity, "clip"
         )
-        pretrained.half(model)  # the numbers below are those of the weights in the file
+        half(model)  # the numbers below are those of the weights in the file
         chosen = dict(task.validate(model))
         held_out = load_scenes(split="dev", n=self.n_held_out, **options)
         recalls = retrieval(model, held_out, tokenizer, self.image_size, device)

@@ -19,9 +19,9 @@ from metaeval.experiments.scores import open_store
 from metaeval.metrics.faier.metric import UNSEEN, find_variant
 from metaeval.options import OptionsOf
 from metaeval.readers.files import user_path
-from metaeval.weights import pretrained
 from metaeval.weights.pretrained import image_keys
 from research.train.grounded import CHECKPOINT, GroundedTraining
+from research.weights import half, save_weights
 
 if TYPE_CHECKING:
     from metaeval.runs.store import Store
@@ -145,7 +145,7 @@ class TrainFaier(
         trained = fit(
             model, task.batches, task.loss, validate, settings, checkpoint, identity, title
         )
-        pretrained.half(model)  # the numbers below are those of the weights in the file
+        half(model)  # the numbers below are those of the weights in the file
         turns = turns_of(dev)
         counts = (4, 0) if variant.seen else (4, 1)
         held_out = HeldOut(dev, dataset, parser, vocabulary, turns).measure(model, counts)
@@ -167,7 +167,7 @@ class TrainFaier(
             "test": tested,
             "held_out": {"n_images": len(dev), "turns": turns, "by_references": held_out},
         }
-        pretrained.save_weights(out, model, vocabulary, card, dataset)
+        save_weights(out, model, vocabulary, card, dataset)
         checkpoint.unlink(missing_ok=True)
         print(f"{len(trained.history)} epochs in {trained.seconds:,.0f} s; held out: {held_out}")
         return card

@@ -19,8 +19,9 @@ from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.experiments.base import Training
 from metaeval.options import Device, OptionsOf, PositiveInt
-from metaeval.provenance import command, machine
+from metaeval.provenance import machine
 from metaeval.runs.records import OTHER_CAPTION, DrawnCorruption
+from research.weights import command
 
 if TYPE_CHECKING:
     import torch

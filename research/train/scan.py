@@ -16,8 +16,8 @@ from metaeval.config import component, plain
 from metaeval.data.dataset import CaptionDataset
 from metaeval.experiments.scores import open_store
 from metaeval.options import OptionsOf
-from metaeval.weights import pretrained
 from research.train.grounded import CHECKPOINT, GroundedTraining
+from research.weights import half, save_weights
 
 if TYPE_CHECKING:
     from metaeval.runs.store import Store
@@ -122,7 +122,7 @@ class TrainScan(
         trained = fit(
             model, task.batches, task.loss, task.validate, settings, checkpoint, identity, "scan"
         )
-        pretrained.half(model)  # the numbers below are those of the weights in the file
+        half(model)  # the numbers below are those of the weights in the file
         chosen = dict(task.validate(model))
         rhos = (
             measure(model, vocabulary, dev, dataset, losses.smooth, self.device)
@@ -140,7 +140,7 @@ class TrainScan(
             **self.card(dataset, train, dev, started, settings, trained, device),
             "dev": {"n_images": len(dev), **chosen, **({"rho": rhos} if rhos else {})},
         }
-        pretrained.save_weights(out, model, vocabulary, card, dataset)
+        save_weights(out, model, vocabulary, card, dataset)
         checkpoint.unlink(missing_ok=True)
         print(
             f"{len(trained.history)} epochs in {trained.seconds:,.0f} s, the best of them number "

@@ -1,7 +1,6 @@
 """`make numbers`: marks in documents, stale numbers as a diff, and a real run behind a table."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -202,21 +201,6 @@ def test_what_a_metric_sees_is_the_mean_over_each_kind(tmp_path: Path) -> None:
     assert above in lines
 
 
-def test_a_kind_that_does_not_occur_has_no_column(tmp_path: Path) -> None:
-    """No caption has several sentences here, and the last set's kind is experimental alone."""
-    sets = (
-        changed_set("a"),
-        changed_set("b", kind="sentences", n_applied=0),
-        changed_set("c", kind="order", experimental=True),
-    )
-    metric = MetricResult(
-        column=ScoreColumn("CIDEr"), family="cider", statistics=Measured(values={})
-    )
-    write_result(tmp_path / files.STATISTICS, sensitivity_result(sets, [], metric))
-    lines = TABLE["sensitivity-kinds"].write([Result(tmp_path, "")]).splitlines()
-    assert lines[0] == "|  | objects |"
-
-
 def test_captioners_are_compared_on_images_that_every_metric_scores(tmp_path: Path) -> None:
     """Image 3 has no score of one metric, so no metric's table has it. ρ is −1 where the
     captioner is above Human on both other images, 1 where it is below."""
@@ -240,7 +224,7 @@ def test_captioners_are_compared_on_images_that_every_metric_scores(tmp_path: Pa
     assert lines[2:] == [f"| {metric} | −1.000 |" for metric in CAPTIONED_BY]
 
 
-def write_pairs_result(folder: Path, means: dict[tuple[str, bool], tuple[float, ...]]) -> None:
+def pairs_result(means: dict[tuple[str, bool], tuple[float, ...]]) -> MeasuredResult:
     """A result of one kind: (metric, whether it is a control) → its mean in each comparison."""
     comparisons = ("true > false", "paraphrase > false", "both")[: len(next(iter(means.values())))]
     rows = [
@@ -264,7 +248,7 @@ def write_pairs_result(folder: Path, means: dict[tuple[str, bool], tuple[float, 
         )
         for (name, control), values in means.items()
     ]
-    result = MeasuredResult(
+    return MeasuredResult(
         experiment="pairs",
         dataset="sugarcrepe",
         metrics=tuple(metrics),
@@ -273,130 +257,186 @@ def write_pairs_result(folder: Path, means: dict[tuple[str, bool], tuple[float, 
             Extra(name="accuracies", title="", columns=ACCURACY_COLUMNS, rows=rows, kind="data"),
         ),
     )
-    write_result(folder / files.STATISTICS, result)
 
 
-def test_pairs_are_sorted_best_first_with_controls_below(tmp_path: Path) -> None:
-    write_pairs_result(
-        tmp_path, {("low", False): (0.5,), ("blind", True): (0.99,), ("high", False): (0.7,)}
+def paper(value: float, *keys: str) -> tuple[PublishedValues]:
+    """A printed value of CIDEr, by default by both kinds of τ."""
+    named = dict.fromkeys(keys or ("kendall_tau_c", "kendall_tau_b"), value)
+    return (PublishedValues(source="A paper", values={"CIDEr": named}),)
+
+
+def of_parts(n: int, total: float, first: float | None, last: float) -> dict[str, Estimate]:
+    return correlations_of(
+        n, total, {"8k": (0 if first is None else 4, first), "coco": (min(n, 6), last)}
     )
-    assert TABLE["sugarcrepe"].write([Result(tmp_path, "")]).splitlines() == [
-        "|  | mean | mean of shown | swap_obj (1,245) | ties |",
-        "|---|---:|---:|---:|---:|",
-        "| high | 70.0 | 70.0 | 70.0 | 25.0 |",
-        "| low | 50.0 | 50.0 | 50.0 | 25.0 |",
-        "| *blind* | 99.0 | – | 99.0 | 25.0 |",
-    ]
 
 
-def test_triplets_are_sorted_by_both(tmp_path: Path) -> None:
-    write_pairs_result(
-        tmp_path, {("first alone", False): (0.9, 0.4, 0.3), ("both", False): (0.8, 0.5, 0.45)}
-    )
-    assert TABLE["sugarcrepe_pp"].write([Result(tmp_path, "")]).splitlines() == [
-        "|  | true > false | paraphrase > false | both | swap_obj (1,245) |",
-        "|---|---:|---:|---:|---:|",
-        "| both | 80.0 | 50.0 | 45.0 | 50.0 |",
-        "| first alone | 90.0 | 40.0 | 30.0 | 40.0 |",
-    ]
+def on_parts(**metrics: dict[str, Estimate]) -> MeasuredResult:
+    parts = {"8k": 4, "coco": 6}
+    return ratings_result(metrics, "correctness", 10, parts, published=paper(0.377))
 
 
-def paper(value: float) -> PublishedValues:
-    """A printed value of CIDEr, by both kinds of τ."""
-    keys = ("kendall_tau_c", "kendall_tau_b")
-    return PublishedValues(source="A paper", values={"CIDEr": dict.fromkeys(keys, value)})
+def flickr8k(value: float) -> MeasuredResult:
+    metrics = {"CIDEr": correlations_of(10, value), "BLEU-1": correlations_of(10, 0.3)}
+    return ratings_result(metrics, judged=10, published=paper(round(value, 3)))
 
 
-def test_composite_names_what_scores_only_a_part(tmp_path: Path) -> None:
-    """Metrics by their τ-c on the last part; no value of all captions where only a part has one.
-
-    TIGEr scored only some captions of the only part that it could score: its .9 is on other
-    captions than the values of the others, so it has no row.
-    """
-
-    def metric(
-        name: str, n: int, total: float, first: float | None, last: float
-    ) -> tuple[str, dict[str, Estimate]]:
-        views = {"8k": (0 if first is None else 4, first), "coco": (min(n, 6), last)}
-        return name, correlations_of(n, total, views)
-
-    for folder, metrics in (
-        (
-            "all",
-            [
-                metric("CIDEr", 10, 0.37690, 0.3, 0.4),
-                metric("FAIEr", 6, 0.5, None, 0.5),
-                metric("TIGEr", 5, 0.9, None, 0.9),
-            ],
-        ),
-        ("spice", [metric("SPICE", 10, 0.40353, 0.2, 0.3), metric("CIDEr", 10, 0.1, 0.1, 0.1)]),
-    ):
-        result = ratings_result(
-            dict(metrics), "correctness", 10, {"8k": 4, "coco": 6}, published=(paper(0.377),)
-        )
-        (tmp_path / folder).mkdir()
-        write_result(tmp_path / folder / files.STATISTICS, result)
-    results = [Result(tmp_path / "all", ""), Result(tmp_path / "spice", "")]
-    assert TABLE["composite"].write(results).splitlines() == [
-        "|  | all | published | 8k | coco | captions |",
-        "|---|---:|---:|---:|---:|---:|",
-        "| FAIEr | – |  | – | 50.0 | 6 |",
-        "| CIDEr | 37.690 | 37.7 | 30.0 | 40.0 | 10 |",
-        "| SPICE | 40.353 |  | 20.0 | 30.0 | 10 |",
-    ]
+def of_machines(n: int, total: float, value: float | None, count: int) -> dict[str, Estimate]:
+    return correlations_of(n, total, {"without Human": (count, value)})
 
 
-def test_flickr8k_has_published_values_in_the_unit_of_ours(tmp_path: Path) -> None:
-    for folder, value in (("expert", 0.43891), ("cf", 0.24619)):
-        metrics = [
-            ("CIDEr", correlations_of(10, value)),
-            ("BLEU-1", correlations_of(10, 0.3)),
-        ]
-        (tmp_path / folder).mkdir()
-        write_result(
-            tmp_path / folder / files.STATISTICS,
-            ratings_result(dict(metrics), judged=10, published=(paper(round(value, 3)),)),
-        )
-    results = [Result(tmp_path / "expert", ""), Result(tmp_path / "cf", "")]
-    assert TABLE["flickr8k"].write(results).splitlines()[2:] == [
-        "| CIDEr | 43.891 | 43.9 | 24.619 | 24.6 |",
-        "| BLEU-1 | 30.000 |  | 30.000 |  |",
-    ]
+CHOICE, HC = measure_of(5, "mean"), measure_of(5, "HC")
+# what a table shows, its name, the results of its commands, its lines
+WRITTEN: dict[str, tuple[str, list[MeasuredResult], list[str]]] = {
+    "no sentences here, and an experimental kind: neither has a column": (
+        "sensitivity-kinds",
+        [
+            sensitivity_result(
+                (
+                    changed_set("a"),
+                    changed_set("b", kind="sentences", n_applied=0),
+                    changed_set("c", kind="order", experimental=True),
+                ),
+                [],
+                MetricResult(
+                    column=ScoreColumn("CIDEr"), family="cider", statistics=Measured(values={})
+                ),
+            )
+        ],
+        ["|  | objects |", "|---|---:|", "| CIDEr | – |"],
+    ),
+    "pairs are sorted best first, with controls below": (
+        "sugarcrepe",
+        [pairs_result({("low", False): (0.5,), ("blind", True): (0.99,), ("high", False): (0.7,)})],
+        [
+            "|  | mean | mean of shown | swap_obj (1,245) | ties |",
+            "|---|---:|---:|---:|---:|",
+            "| high | 70.0 | 70.0 | 70.0 | 25.0 |",
+            "| low | 50.0 | 50.0 | 50.0 | 25.0 |",
+            "| *blind* | 99.0 | – | 99.0 | 25.0 |",
+        ],
+    ),
+    "triplets are sorted by both": (
+        "sugarcrepe_pp",
+        [
+            pairs_result(
+                {("first alone", False): (0.9, 0.4, 0.3), ("both", False): (0.8, 0.5, 0.45)}
+            )
+        ],
+        [
+            "|  | true > false | paraphrase > false | both | swap_obj (1,245) |",
+            "|---|---:|---:|---:|---:|",
+            "| both | 80.0 | 50.0 | 45.0 | 50.0 |",
+            "| first alone | 90.0 | 40.0 | 30.0 | 40.0 |",
+        ],
+    ),
+    # by τ-c on the last part; no value of all captions where only a part has one. TIGEr scored only
+    # some captions of that part: its .9 is on other captions than those of the others
+    "a metric that scores only a part has no value of all": (
+        "composite",
+        [
+            on_parts(
+                CIDEr=of_parts(10, 0.37690, 0.3, 0.4),
+                FAIEr=of_parts(6, 0.5, None, 0.5),
+                TIGEr=of_parts(5, 0.9, None, 0.9),
+            ),
+            on_parts(SPICE=of_parts(10, 0.40353, 0.2, 0.3), CIDEr=of_parts(10, 0.1, 0.1, 0.1)),
+        ],
+        [
+            "|  | all | published | 8k | coco | captions |",
+            "|---|---:|---:|---:|---:|---:|",
+            "| FAIEr | – |  | – | 50.0 | 6 |",
+            "| CIDEr | 37.690 | 37.7 | 30.0 | 40.0 | 10 |",
+            "| SPICE | 40.353 |  | 20.0 | 30.0 | 10 |",
+        ],
+    ),
+    "published values have the unit of ours": (
+        "flickr8k",
+        [flickr8k(0.43891), flickr8k(0.24619)],
+        [
+            "|  | Expert τ-c | published | CF τ-b | published |",
+            "|---|---:|---:|---:|---:|",
+            "| CIDEr | 43.891 | 43.9 | 24.619 | 24.6 |",
+            "| BLEU-1 | 30.000 |  | 30.000 |  |",
+        ],
+    ),
+    # FAIEr leads on its own captions, and CIDEr on the captions that both score
+    "common captions decide the order": (
+        "composite-coco",
+        [
+            ratings_result(
+                {
+                    "FAIEr": correlations_of(6, 0.5, common=0.5),
+                    "CIDEr": correlations_of(10, 0.4, common=0.55),
+                    "TIGEr": correlations_of(2, 0.9, common=None),
+                },
+                judged=10,
+            )
+        ],
+        [
+            "|  | τ-c on the same 6 captions | scored |",
+            "|---|---:|---:|",
+            "| CIDEr | 55.0 | 10 |",
+            "| FAIEr | 50.0 | 6 |",
+        ],
+    ),
+    # the order of all captions is the other one; what was not scored is a dash
+    "machines alone are sorted by their own value": (
+        "thumb-machines",
+        [
+            ratings_result(
+                {
+                    "CIDEr": of_machines(5, 0.9, 0.2, 4),
+                    "METEOR": of_machines(5, 0.1, 0.3, 3),
+                    "none": of_machines(5, 0.1, None, 0),
+                },
+                "total",
+                5,
+                {"without Human": 4},
+            )
+        ],
+        [
+            "|  | total | captions |",
+            "|---|---:|---:|",
+            "| METEOR | 30.0 [–, –] | 3 |",
+            "| CIDEr | 20.0 [–, –] | 4 |",
+            "| none | – [–, –] | 0 |",
+        ],
+    ),
+    "choices are compared with published ones and people": (
+        "pascal50s-direct",
+        [
+            measured_result(
+                {
+                    "CIDEr": {
+                        CHOICE.key: Estimate(value=0.75, low=0.7, high=0.8),
+                        HC.key: Estimate(value=0.5387),
+                    }
+                },
+                [CHOICE, HC],
+                people={HC.key: Estimate(value=0.6616)},
+                published=paper(0.546, HC.key),
+            )
+        ],
+        [
+            "|  | HC | mean | with its interval |",
+            "|---|---:|---:|---:|",
+            "| CIDEr | 53.9 (54.6) | 75.0 | 75.0 [70.0, 80.0] |",
+            "| one person with the others | 66.2 |  |  |",
+        ],
+    ),
+}
 
 
-def test_common_captions_decide_the_order(tmp_path: Path) -> None:
-    """FAIEr leads on its own captions, and CIDEr on the captions that both score."""
-
-    def metric(name: str, n: int, own: float, common: float | None) -> Any:
-        return name, correlations_of(n, own, common=common)
-
-    metrics = [metric("FAIEr", 6, 0.5, 0.5), metric("CIDEr", 10, 0.4, 0.55),
-               metric("TIGEr", 2, 0.9, None)]  # fmt: skip
-    write_result(tmp_path / files.STATISTICS, ratings_result(dict(metrics), judged=10))
-    assert TABLE["composite-coco"].write([Result(tmp_path, "")]).splitlines() == [
-        "|  | τ-c on the same 6 captions | scored |",
-        "|---|---:|---:|",
-        "| CIDEr | 55.0 | 10 |",
-        "| FAIEr | 50.0 | 6 |",
-    ]
-
-
-def test_machines_alone_are_sorted_by_their_own_value(tmp_path: Path) -> None:
-    """The order of all captions is the other one; what was not scored is a dash."""
-    view = "without Human"
-    metrics = {
-        "CIDEr": correlations_of(5, 0.9, {view: (4, 0.2)}),
-        "METEOR": correlations_of(5, 0.1, {view: (3, 0.3)}),
-        "none": correlations_of(5, 0.1, {view: (0, None)}),
-    }
-    write_result(tmp_path / files.STATISTICS, ratings_result(metrics, "total", 5, {view: 4}))
-    assert TABLE["thumb-machines"].write([Result(tmp_path, "")]).splitlines() == [
-        "|  | total | captions |",
-        "|---|---:|---:|",
-        "| METEOR | 30.0 [–, –] | 3 |",
-        "| CIDEr | 20.0 [–, –] | 4 |",
-        "| none | – [–, –] | 0 |",
-    ]
+@pytest.mark.parametrize(("name", "results", "lines"), WRITTEN.values(), ids=list(WRITTEN))
+def test_a_table_is_written_from_results(
+    name: str, results: list[MeasuredResult], lines: list[str], tmp_path: Path
+) -> None:
+    folders = [tmp_path / str(k) for k in range(len(results))]
+    for folder, result in zip(folders, results, strict=True):
+        write_result(folder / files.STATISTICS, result)
+    made = TABLE[name].write([Result(folder, "") for folder in folders])
+    assert made.splitlines() == lines
 
 
 def test_every_system_names_a_metric_or_says_why_not() -> None:
@@ -413,19 +453,3 @@ def test_a_system_without_regions_on_pascal_is_read_from_its_text_column() -> No
     for more, column in (((), "column"), (("metric.learn_to_eval.variant=text",), "pascal")):
         config = compose_config(["metric=[learn_to_eval]", *more])
         assert [c.name for c in build("learn_to_eval", config).columns] == [system[column]]
-
-
-def test_forced_choices_are_compared_with_published_ones_and_people(tmp_path: Path) -> None:
-    mean, hc = measure_of(5, "mean"), measure_of(5, "HC")
-    values = {mean.key: Estimate(value=0.75, low=0.7, high=0.8), hc.key: Estimate(value=0.5387)}
-    result = measured_result(
-        {"CIDEr": values},
-        [mean, hc],
-        people={hc.key: Estimate(value=0.6616)},
-        published=(PublishedValues(source="A paper", values={"CIDEr": {hc.key: 0.546}}),),
-    )
-    write_result(tmp_path / files.STATISTICS, result)
-    assert TABLE["pascal50s-direct"].write([Result(tmp_path, "")]).splitlines()[2:] == [
-        "| CIDEr | 53.9 (54.6) | 75.0 | 75.0 [70.0, 80.0] |",
-        "| one person with the others | 66.2 |  |  |",
-    ]

@@ -11,7 +11,7 @@ import random
 import re
 import shlex
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import chdir
 from functools import cache
 from importlib.util import find_spec
@@ -168,115 +168,120 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         str(i): [h, *r]
         for i, h, r in zip(scenes.image_ids, scenes.human, scenes.references, strict=True)
     }
-    images = list(captions)
-    for name in ("german", "chinese", "japanese"):
-        lines = (LANGUAGES / f"{name}.txt").read_text(encoding="utf-8").splitlines()
-        rows = [
-            {"image_id": k, "caption": t} for k, line in enumerate(lines) for t in line.split("\t")
+    usual = load_auto(data=os.environ.get("METAEVAL_DATA"), limit=SMALL["dataset.limit"])
+    named = {**texts_of_languages(), **judged_files(captions), **captioned_files(captions)}
+    named["corrupted.csv"] = [
+        {"image_id": i, "caption": f"{text} not", "set": "Not", "level": 0}
+        for i, text in zip(usual.image_ids, usual.human, strict=True)
+    ]
+    for name, content in named.items():
+        write(made / name, content)
+    (made / "PICTURES").mkdir()
+    drawn: Any = scenes.part("images")
+    for i in scenes.image_ids:
+        shutil.copy(drawn.path(i), made / "PICTURES" / f"{i}.png")
+    return made
+
+
+Captions = Mapping[str, Sequence[str]]  # image → its human caption and the references
+
+
+def texts_of_languages() -> dict[str, Any]:
+    return {
+        f"{name}.csv": [
+            {"image_id": k, "caption": text}
+            for k, line in enumerate((LANGUAGES / f"{name}.txt").read_text("utf-8").splitlines())
+            for text in line.split("\t")
         ]
-        write(made / f"{name}.csv", rows)
-    write(
-        made / "long.json",
-        [
-            {"image_id": i, "captions": [" ".join(f"{t.rstrip('.')}." for t in captions[i])] * 2}
-            for i in images
-        ],
-    )
-    judged = [
+        for name in ("german", "chinese", "japanese")
+    }
+
+
+def judged_files(captions: Captions) -> dict[str, Any]:
+    """Files of the captions of an image and of the one before it, with ratings and marks."""
+    images = list(captions)
+    judged: list[dict[str, Any]] = [
         {
             "image_id": i,
             "candidate": text,
             "references": captions[i][1:],
             "human": 1 + k % 5,
             "system": f"s{j}",
-            "words": [n == k % 3 for n in range(len(text.split()))],
         }
         for k, i in enumerate(images)
         for j, text in enumerate((captions[i][0], captions[images[k - 1]][0]))
     ]
-    write(made / "judged.jsonl", [{k: v for k, v in row.items() if k != "words"} for row in judged])
-    for name in ("hat.json", "hat-trainval.json"):
-        write(
-            made / name,
-            [
-                {
-                    "image_path": f"{row['image_id']}.jpg",
-                    "caption": row["candidate"],
-                    "references": row["references"],
-                    "contains_hallucination": row["human"] > 3,
-                    "grounding": list(
-                        zip(str(row["candidate"]).split(), row["words"], strict=True)
-                    ),
-                }
-                for row in judged
+    marked = [
+        {
+            "image_path": f"{row['image_id']}.jpg",
+            "caption": row["candidate"],
+            "references": row["references"],
+            "contains_hallucination": row["human"] > 3,
+            "grounding": [
+                (word, n == k // 2 % 3) for n, word in enumerate(row["candidate"].split())
             ],
-        )
-    write(
-        made / "mine.jsonl",
-        [
+        }
+        for k, row in enumerate(judged)
+    ]
+    foils = [
+        {"id": k, "image_id": int(row["image_id"]), "caption": row["candidate"], "foil": k % 2 == 1}
+        for k, row in enumerate(judged)
+    ]
+    rng = random.Random(3)
+    columns = ("human", "CIDEr", "Length", "TER")
+    systems = [{"system": f"s{k}", **{c: rng.random() for c in columns}} for k in range(11)]
+    return {
+        "judged.jsonl": judged,
+        "hat.json": marked,
+        "hat-trainval.json": marked,
+        "foilv1.0_test_2017.json": {"annotations": foils},
+        "systems.csv": [*systems, {**systems[0], "system": "Human"}],
+    }
+
+
+def captioned_files(captions: Captions) -> dict[str, Any]:
+    """Files of the captions of an image, some with that of the image before it."""
+    images = list(captions)
+    others = dict(
+        zip(images, (captions[images[k - 1]][0] for k in range(len(images))), strict=True)
+    )
+    texts = [{"image_id": int(i), "caption": text} for i in images for text in captions[i]]
+    return {
+        "long.json": [
+            {"image_id": i, "captions": [" ".join(f"{t.rstrip('.')}." for t in captions[i])] * 2}
+            for i in images
+        ],
+        "mine.jsonl": [
             {
                 "image_id": i,
                 "true": captions[i][0],
-                "false": captions[images[k - 1]][0],
+                "false": others[i],
+                "references": captions[i][1:],
+            }
+            for i in images
+        ],
+        "captions_val2014.json": {
+            "images": [{"id": int(i), "file_name": f"{i}.jpg"} for i in images],
+            "annotations": [{"id": k, **row} for k, row in enumerate(texts)],
+        },
+        "battles.jsonl": [
+            {
+                "image_id": i,
+                "first": captions[i][0],
+                "second": others[i],
+                "first_system": "a",
+                "second_system": "bc"[k % 2],
+                "winner": "ab"[k % 2],
                 "references": captions[i][1:],
             }
             for k, i in enumerate(images)
         ],
-    )
-    annotations = [
-        {"id": k, "image_id": int(row["image_id"]), "caption": row["candidate"], "foil": k % 2 == 1}
-        for k, row in enumerate(judged)
-    ]
-    write(made / "foilv1.0_test_2017.json", {"annotations": annotations})
-    texts = [{"image_id": int(i), "caption": t} for i in images for t in captions[i]]
-    write(
-        made / "captions_val2014.json",
-        {
-            "images": [{"id": int(i), "file_name": f"{i}.jpg"} for i in images],
-            "annotations": [{"id": k, **row} for k, row in enumerate(texts)],
-        },
-    )
-    rng = random.Random(3)
-    columns = ("human", "CIDEr", "Length", "TER")
-    systems = [{"system": f"s{k}", **{c: rng.random() for c in columns}} for k in range(11)]
-    write(made / "systems.csv", [*systems, {**systems[0], "system": "Human"}])
-    battles = [
-        {
-            "image_id": i,
-            "first": captions[i][0],
-            "second": captions[images[k - 1]][0],
-            "first_system": "a",
-            "second_system": "bc"[k % 2],
-            "winner": "ab"[k % 2],
-            "references": captions[i][1:],
-        }
-        for k, i in enumerate(images)
-    ]
-    write(made / "battles.jsonl", battles)
-    write(
-        made / "mine.parquet",
-        [
+        "mine.parquet": [
             {"image_id": i, "candidate": captions[i][0], "references": captions[i][1:]}
             for i in images
         ],
-    )
-    write(
-        made / "SYSTEMS/one.json",
-        [{"image_id": int(i), "caption": captions[images[k - 1]][0]} for k, i in enumerate(images)],
-    )
-    (made / "PICTURES").mkdir()
-    drawn: Any = scenes.part("images")
-    for i in scenes.image_ids:
-        shutil.copy(drawn.path(i), made / "PICTURES" / f"{i}.png")
-    usual = load_auto(data=os.environ.get("METAEVAL_DATA"), limit=SMALL["dataset.limit"])
-    write(
-        made / "corrupted.csv",
-        [
-            {"image_id": i, "caption": f"{text} not", "set": "Not", "level": 0}
-            for i, text in zip(usual.image_ids, usual.human, strict=True)
-        ],
-    )
-    return made
+        "SYSTEMS/one.json": [{"image_id": int(i), "caption": others[i]} for i in images],
+    }
 
 
 @cache

@@ -76,10 +76,6 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
     "metaeval/results/resampled.py": ({"pq.read_table"}, "copies in the cache"),
     "metaeval/runs/folder.py": ({"os.open"}, "the lock of a run's folder"),
     "metaeval/java/process.py": ({"Path.read_text", "read_text"}, "what the kernel says of memory"),
-    "metaeval/java/services.py": (
-        {"path.read_bytes", "zipfile.ZipFile"},
-        "our own jar, made and looked at",
-    ),
     "metaeval/data/scenes/load.py": (
         {"path.read_bytes", "json.loads"},
         "the package's own scenes and source",

@@ -1,21 +1,22 @@
 """Java programs, against the real Java: what they return, what they say, and that nothing stays."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import textwrap
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from metaeval.data.dataset import Absent
 from metaeval.java import process as process_module
 from metaeval.java.process import JavaError, JavaProcess, heap_mib, memory_mib, run_once
-from metaeval.java.services import JavaRuntime, find_compiler, find_java
+from metaeval.java.services import JavaRuntime, find_java
 from tests.java.processes import gone
 
 pytestmark = pytest.mark.java
@@ -61,9 +62,8 @@ def java() -> JavaRuntime:
 @pytest.fixture(scope="module")
 def probe(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """The arguments that run the program, compiled into a folder with a space and an umlaut."""
-    javac = find_compiler()
-    if isinstance(javac, Absent):
-        pytest.skip(f"these tests compile a small program: {javac}")
+    if (javac := shutil.which("javac")) is None:
+        pytest.skip("these tests compile a small program: no javac on PATH")
     folder = tmp_path_factory.mktemp("a folder für Java")
     (folder / "Probe.java").write_text(SOURCE, encoding="utf-8")
     command = [javac, "--release", "11", "-d", folder, folder / "Probe.java"]
@@ -75,56 +75,71 @@ def service(java: JavaRuntime, args: Sequence[str], silence: float = 60) -> Java
     return JavaProcess(java, args, what="Probe", heap=64, silence=silence)
 
 
+@pytest.fixture
+def run(java: JavaRuntime, probe: list[str]) -> Callable[..., str]:
+    """Run the program in one of its ways to its end; what it printed."""
+
+    def once(*words: str, **options: Any) -> str:
+        given: dict[str, Any] = {"what": "Probe", "heap": 64, "timeout": 60, **options}
+        return run_once(java, [*probe, *words], **given).decode()
+
+    return once
+
+
 def test_heap_is_at_most_half_of_the_memory(
-    java: JavaRuntime, probe: list[str], monkeypatch: pytest.MonkeyPatch
+    run: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory = memory_mib()
     total = int(Path("/proc/meminfo").read_text().split()[1]) // 1024
     assert 0 < memory <= total + 1
     assert (heap_mib(10**9), heap_mib(64)) == (memory // 2, 64)
     monkeypatch.setattr(process_module, "memory_mib", lambda: 400)
-    stdout = run_once(java, [*probe, "heap"], what="Probe", heap=5000, timeout=60)
-    assert 180 <= int(stdout) <= 200  # the JVM leaves a survivor space out of maxMemory
+    # the JVM leaves a survivor space out of maxMemory
+    assert 180 <= int(run("heap", heap=5000)) <= 200
 
 
+@pytest.mark.parametrize(
+    "environment",
+    [
+        *(
+            {
+                name: "-Duser.language=de -Duser.country=DE -Dfile.encoding=Latin1",
+                "LC_ALL": "de_DE.UTF-8",
+            }
+            for name in ("JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS")
+        ),
+        {"LC_ALL": "C"},
+    ],
+    ids=["tool options", "options", "C"],
+)
 def test_locale_and_encoding_are_fixed(
-    java: JavaRuntime, probe: list[str], monkeypatch: pytest.MonkeyPatch
+    environment: dict[str, str], run: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    expected = "1.50 é\n".encode()
-    for variable in ("JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS"):
-        monkeypatch.setenv(variable, "-Duser.language=de -Duser.country=DE -Dfile.encoding=Latin1")
-        monkeypatch.setenv("LC_ALL", "de_DE.UTF-8")
-        assert run_once(java, [*probe, "locale"], what="Probe", heap=64, timeout=60) == expected
-        monkeypatch.delenv(variable)
-    monkeypatch.setenv("LC_ALL", "C")
-    assert run_once(java, [*probe, "locale"], what="Probe", heap=64, timeout=60) == expected
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert run("locale") == "1.50 é\n"
 
 
 def test_a_path_with_spaces_and_umlauts_arrives(
-    java: JavaRuntime, probe: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LC_ALL", "C")
     path = tmp_path / "zwei Wörter"
     path.write_text("")
-    stdout = run_once(java, [*probe, "argument", str(path)], what="Probe", heap=64, timeout=60)
-    assert stdout.decode() == f"{path}true\n"
+    assert run("argument", str(path)) == f"{path}true\n"
 
 
-def test_stdin_reaches_a_program_that_runs_once(java: JavaRuntime, probe: list[str]) -> None:
+def test_stdin_reaches_a_program_that_runs_once(run: Callable[..., str]) -> None:
     lines = "".join(f"{i}\n" for i in range(50_000))  # more than a pipe holds, both ways
-    stdout = run_once(
-        java, [*probe, "echo"], what="Probe", heap=64, timeout=60, stdin=lines.encode()
-    )
-    assert stdout.decode() == "".join(f"<{i}>\n" for i in range(50_000))
+    assert run("echo", stdin=lines.encode()) == "".join(f"<{i}>\n" for i in range(50_000))
 
 
-def test_failure_is_one_line_with_the_cause(java: JavaRuntime, probe: list[str]) -> None:
+def test_failure_is_one_line_with_the_cause(run: Callable[..., str]) -> None:
     with pytest.raises(JavaError) as caught:
-        run_once(java, [*probe, "fail"], what="Probe", heap=64, timeout=60)
-    message = str(caught.value)
-    assert "\n" not in message
-    assert message.startswith("Probe: ended with exit code 1; stderr: ")
-    assert "the model is not there" in message
+        run("fail")
+    start, _, cause = str(caught.value).partition("; stderr: ")
+    assert (start, "\n" in cause) == ("Probe: ended with exit code 1", False)
+    assert "the model is not there" in cause
     assert "at Probe.main" in caught.value.stderr
 
 
@@ -141,10 +156,10 @@ def test_stderr_is_drained_and_bounded(java: JavaRuntime, probe: list[str]) -> N
         assert "noise 199999" in process._stderr.text()
 
 
-def test_run_once_ends_at_its_time_limit(java: JavaRuntime, probe: list[str]) -> None:
+def test_run_once_ends_at_its_time_limit(run: Callable[..., str]) -> None:
     start = time.monotonic()
     with pytest.raises(JavaError, match=r"^Probe: not done after 1 s, ended"):
-        run_once(java, [*probe, "sleep"], what="Probe", heap=64, timeout=1)
+        run("sleep", timeout=1)
     assert time.monotonic() - start < 30
 
 

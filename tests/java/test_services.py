@@ -1,8 +1,7 @@
-"""Java as it is found; the jar of our services, enough without a JDK; services that jobs share."""
+"""Java as it is found, enough without a JDK; services that jobs share."""
 
 import subprocess
 import tempfile
-import zipfile
 from contextlib import closing
 from pathlib import Path
 
@@ -11,23 +10,13 @@ import numpy as np
 import pytest
 
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.errors import InputError
 from metaeval.java import services
 from metaeval.java.process import shared_java_services
 from metaeval.java.services import (
-    JAR,
     JavaRuntime,
-    built_from,
-    compile_jar,
-    compiler_release,
     find_bundled_files,
-    find_compiler,
     find_java,
-    find_libraries,
     java_version,
-    main,
-    source_checksums,
-    sources,
 )
 from metaeval.metrics.meteor.metric import Meteor
 from metaeval.text.scene_graphs.parse import default_cache
@@ -37,8 +26,6 @@ from tests.metrics.metric_cases import images, ready
 from tests.metrics.ngram.ngram_cases import BASEBALL
 
 pytestmark = pytest.mark.java
-
-JAVA_11 = 55  # the major version of its class files
 
 
 @pytest.fixture
@@ -56,47 +43,6 @@ def hidden_java(
     monkeypatch.setenv("PATH", str(tmp_path_factory.mktemp("empty")))
     monkeypatch.delenv("JAVA_HOME", raising=False)
     return find_java()
-
-
-def test_the_jar_is_of_these_sources() -> None:
-    """Where this fails, a source was changed: `make jar` builds the jar again."""
-    assert {path.name for path in sources()} == {"MeteorServer.java", "SceneGraphService.java"}
-    assert built_from(JAR)[1] == source_checksums()
-
-
-def test_every_class_runs_on_java_11() -> None:
-    with zipfile.ZipFile(JAR) as archive:
-        classes = [name for name in archive.namelist() if name.endswith(".class")]
-        assert {"MeteorServer.class", "SceneGraphService.class"} <= set(classes)
-        for name in classes:
-            head = archive.read(name)[:8]
-            assert head[:4] == bytes.fromhex("cafebabe")
-            assert int.from_bytes(head[6:8], "big") == JAVA_11
-
-
-@pytest.mark.slow
-def test_building_it_again_gives_the_same_bytes(tmp_path: Path) -> None:
-    javac, libraries = find_compiler(), find_libraries()
-    for part in (javac, libraries):
-        if isinstance(part, Absent):
-            pytest.skip(str(part))
-    compile_jar(tmp_path / "a.jar")
-    assert main([str(tmp_path / "b.jar")]) == 0
-    assert (tmp_path / "a.jar").read_bytes() == (tmp_path / "b.jar").read_bytes()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.jar", "b.jar"]
-    if (here := compiler_release(javac)) != (there := built_from(JAR)[0]):
-        pytest.skip(f"the shipped jar was compiled by Java {there}, the JDK here is {here}")
-    assert (tmp_path / "a.jar").read_bytes() == JAR.read_bytes()
-
-
-@pytest.mark.usefixtures("hidden_java")
-def test_building_without_a_compiler_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(InputError, match="no Java compiler in JAVA_HOME or on PATH"):
-        compile_jar(tmp_path / "a.jar")
-    assert (main([str(tmp_path / "a.jar")]), capsys.readouterr().err.count("\n")) == (2, 1)
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_meteor_on_a_machine_without_java(hidden_java: JavaRuntime) -> None:

@@ -30,13 +30,12 @@ from metaeval.weights.pretrained import (
     SHIPPED,
     PretrainedWeights,
     choose_pretrained,
-    half,
     read_card,
     read_weights,
-    save_weights,
     shipped,
     training_facts,
 )
+from research.weights import half, save_weights
 from tests.vision.regions.region_cases import dataset
 
 CARD = {"kind": "scan", "variant": "", "regions": "gold-v1", "seed": 0}
@@ -229,6 +228,7 @@ def test_every_shipped_card_is_whole() -> None:
 def test_doctors_lines(tmp_path: Path) -> None:
     weights(tmp_path / "scan_tiny", dataset(), variant="neg")
     (tmp_path / "broken").mkdir()
+    (tmp_path / "__pycache__").mkdir()
     (tmp_path / "cut").mkdir()
     (tmp_path / "cut" / "card.json").write_text("{}")
     broken, cut, tiny = pretrained.shipped_lines(tmp_path)

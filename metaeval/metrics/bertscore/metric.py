@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.compute.device import divide_products_only, missing_packages, precision_of, truthy
+from metaeval.compute.device import missing_packages, precision_of, truthy
 from metaeval.compute.networks import load_once
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError, InputError
@@ -300,14 +300,13 @@ class BertScorer(ReferenceScorer):
         sentences = EncodedSentences(self.encoder, np.inf, corpus)
         sentences.add([text for group in groups for text in group])
         sentences.add(captions, alone=True)
-        with divide_products_only():
-            scores = iter(sentences.scores(_pairs(captions, groups)))
-            return [
-                self._payload(sentences, caption, group, np.array([next(scores) for _ in group]))
-                if group
-                else None
-                for caption, group in zip(captions, groups, strict=True)
-            ]
+        scores = iter(sentences.scores(_pairs(captions, groups)))
+        return [
+            self._payload(sentences, caption, group, np.array([next(scores) for _ in group]))
+            if group
+            else None
+            for caption, group in zip(captions, groups, strict=True)
+        ]
 
     def _payload(
         self, sentences: EncodedSentences, caption: str, references: Sequence[str], scores: Scores

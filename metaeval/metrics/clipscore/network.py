@@ -19,7 +19,6 @@ import numpy.typing as npt
 
 from metaeval.compute.device import (
     Rows,
-    check_dtype,
     fill_rows,
     group_rows_by_length,
     in_batches,
@@ -153,7 +152,7 @@ class Clip:
         import torch
 
         self.device: torch.device = resolve(device)
-        self._dtype: torch.dtype = getattr(torch, check_dtype(dtype))
+        self._dtype: torch.dtype = getattr(torch, dtype)
         if weights.tag == "scenes" and weights.path is not None:
             self._model, self.tokenizer, self.preprocess = load_shipped(weights)
         else:

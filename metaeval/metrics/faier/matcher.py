@@ -18,7 +18,6 @@ import numpy.typing as npt
 import torch
 
 from metaeval.compute.device import (
-    divide_products_only,
     fill_rows,
     group_rows_by_keys,
     inference,
@@ -343,7 +342,7 @@ class Explainer:
         "relation_matches", "references": [{"words", "matches"}]}.
         """
         new = [i for i in dict.fromkeys(images) if i not in self._reference_matches]
-        with inference(self._matcher.device), divide_products_only():
+        with inference(self._matcher.device):
             self._reference_matches.update((i, self._match_references(i)) for i in new)
             return [self._explain(text, i) for text, i in zip(captions, images, strict=True)]
 

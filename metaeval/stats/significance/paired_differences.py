@@ -79,8 +79,8 @@ def paired_difference(
     Source
         B. Efron and R. J. Tibshirani (1993), An Introduction to the Bootstrap, sections 12.2 and
         12.3; the pairing, P. Koehn (2004), Statistical significance tests for machine translation
-        evaluation, EMNLP. Level and power: `python -m benchmarks.levels`. Effect: J. Cohen (1988),
-        Statistical Power Analysis, section 2.3.5.
+        evaluation, EMNLP. Level and power: `python -m research.judgments.levels`. Effect: J. Cohen
+        (1988), Statistical Power Analysis, section 2.3.5.
 
     Examples
     --------

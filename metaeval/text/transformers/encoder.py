@@ -13,7 +13,7 @@ from importlib import import_module
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from metaeval.compute.device import check_dtype, in_batches, inference, map_ordered, resolve
+from metaeval.compute.device import in_batches, inference, map_ordered, resolve
 from metaeval.errors import ConfigError
 from metaeval.progress import progress_bar
 from metaeval.readers.files import native_errors
@@ -64,7 +64,7 @@ class TextEncoder:
         kind = transformers.T5EncoderModel if config.model_type == "t5" else transformers.AutoModel
         network = kind.from_pretrained(model.folder, dtype=torch.float32, **local)
         self._network = keep_layers(network, layer).eval()
-        self._network.to(device=self.device, dtype=getattr(torch, check_dtype(dtype)))
+        self._network.to(device=self.device, dtype=getattr(torch, dtype))
         self._padding = int(getattr(config, "pad_token_id", None) or 0)
         positions = getattr(config, "max_position_embeddings", None) or 10**6
         if config.model_type in ("roberta", "xlm-roberta", "camembert"):

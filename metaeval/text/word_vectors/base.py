@@ -27,6 +27,7 @@ from metaeval.compute.device import missing_packages, offline, reinstall, resolv
 from metaeval.data.dataset import Absent
 from metaeval.data.download import download
 from metaeval.errors import ConfigError, InputError
+from metaeval.options import Device
 from metaeval.progress import progress_bar
 from metaeval.readers.arrays import ArrayArchive
 from metaeval.readers.files import open_binary, user_path
@@ -391,7 +392,7 @@ class MiniLmVectors(WordVectors):
 
     caption_models = known_caption_models(MINILM)
 
-    def __init__(self, path: str | None = None, device: str = "auto") -> None:
+    def __init__(self, path: str | None = None, device: Device = "auto") -> None:
         self.path, self.device = path or MINILM, device
 
     def missing(self) -> Absent | None:

@@ -43,6 +43,7 @@ from metaeval.runs.records import ScoreColumn, Tally
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
 from metaeval.weights import pretrained
+from research.weights import write_card
 from tests.metrics.metric_cases import images
 from tests.precision import assert_same_scores
 
@@ -321,7 +322,7 @@ def test_own_weights_refuse_images_they_were_trained_on(
 ) -> None:
     train = load_scenes(split="train", n=5, cache=tmp_path)
     torch.manual_seed(0)
-    pretrained.write_card(tmp_path / "own", torch.nn.Linear(2, 2), {}, pretrained.trained_on(train))
+    write_card(tmp_path / "own", torch.nn.Linear(2, 2), {}, pretrained.trained_on(train))
     monkeypatch.setattr(clip_weights, "SCENES_CLIP", tmp_path / "own")
     val = load_scenes(split="val", n=5, cache=tmp_path)
     for name in ("auto", "scenes"):

@@ -20,6 +20,7 @@ from metaeval.scoring import score_captions
 from metaeval.text.scene_graphs.parse import TripletParser
 from metaeval.vision.regions.gold import GoldRegions
 from metaeval.weights import pretrained
+from research.weights import save_weights
 from tests.precision import assert_same_scores
 
 COLUMNS = {
@@ -74,7 +75,7 @@ def weights(scenes: CaptionDataset, tmp_path_factory: pytest.TempPathFactory) ->
             "shape": asdict(shape),
         }
         folder = tmp_path_factory.mktemp(variant)
-        pretrained.save_weights(folder, FaierNetwork(shape), vocabulary, card, scenes.limited(1))
+        save_weights(folder, FaierNetwork(shape), vocabulary, card, scenes.limited(1))
         found[variant] = folder
     return found
 

@@ -11,7 +11,7 @@ from metaeval.data.dataset import CaptionDataset, Objects
 from metaeval.metrics.scan.network import Scan, ScanShape
 from metaeval.text.vocabulary import Vocabulary
 from metaeval.vision.regions.gold import GoldRegions
-from metaeval.weights import pretrained
+from research.weights import save_weights
 
 HUMAN = ("a dog runs", "two cats sleep on a bed", "a red car", "nothing to see", "a man with a dog")
 REFERENCES = (
@@ -62,5 +62,5 @@ def weights(folder: Path, sign: float = 1.0, seed: int = 0, grid: int = 0, **car
         "human_cosine": sign,
     }
     facts |= {"shape": asdict(model.shape), "trained_on_corruptions": False, **card}
-    pretrained.save_weights(folder, model, words, facts, dataset(101))
+    save_weights(folder, model, words, facts, dataset(101))
     return folder

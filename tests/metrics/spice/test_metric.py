@@ -5,6 +5,7 @@ import json
 import math
 import os
 import re
+import shutil
 import subprocess
 import time
 import zipfile
@@ -17,7 +18,7 @@ import pytest
 
 from metaeval.data.dataset import Absent
 from metaeval.java.process import JavaError, run_once
-from metaeval.java.services import find_compiler, find_java
+from metaeval.java.services import find_java
 from metaeval.metrics.spice.metric import (
     CARDINALS,
     CATEGORIES,
@@ -345,8 +346,8 @@ def test_equals_the_jar(synonyms: Synonyms, tmp_path: Path) -> None:
     cache, java = default_cache(), find_java()
     if absent := missing_parts("corenlp", cache):
         pytest.skip(str(absent))
-    if isinstance(javac := find_compiler(), Absent):
-        pytest.skip(f"the jar is asked by a small program: {javac}")
+    if (javac := shutil.which("javac")) is None:
+        pytest.skip("the jar is asked by a small program: no javac on PATH")
     rng = np.random.default_rng(1)
     items = [
         {"test": random_tuples(rng), "refs": [random_tuples(rng) for _ in range(3)]}

@@ -1,6 +1,6 @@
 """Level and power of tests of two metrics' difference, by simulation: why the rule is what it is.
 
-    python -m benchmarks.levels
+    python -m research.judgments.levels
 
 Prints two Markdown tables: how often in % a test at 5 % calls two equal metrics different, and two
 different ones, for so many units (images; systems). Three tests, from the same replicates:
