@@ -306,7 +306,7 @@ class _Search:
 
     def _users(self, protocols: pd.DataFrame) -> list[str]:
         """The papers that are known to use one of these protocols, which are equal."""
-        default = {name: (choice,) for name, choice in self._default.items()}
+        default: dict[Any, Sequence[str]] = {n: (choice,) for n, choice in self._default.items()}
         return [
             paper
             for paper, changes in self._papers.items()
@@ -511,8 +511,8 @@ def main(given: argparse.Namespace) -> None:
             raise ConfigError(f"'{text}' is not an option; write name=value")
         options[name] = value
     values = options.pop("values", None)
-    named = (options.pop(name, None) for name in REQUIRED)
-    for search in _searches(*named, values, options):
+    metric, dataset, printed_value = (options.pop(name, None) for name in REQUIRED)
+    for search in _searches(metric, dataset, printed_value, values, options):
         for table in search.tables():
             matched, of, cells = table[["matched", "of", "cells"]].max()
             chance = max(table["chance"][0], 1 / DRAWS)
