@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 from annotated_types import Interval
 
-from metaeval.compute import device as devices, transport
+from metaeval.compute import transport
 from metaeval.compute.device import missing_packages
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.data.records import json_type
@@ -37,7 +37,6 @@ from metaeval.metrics.vifidel.distance import (
     Bags,
     ImportanceWeights,
     Lexicon,
-    PairProblems,
     stop_words_identity,
 )
 from metaeval.options import Device, OptionsOf, Share, checked
@@ -123,11 +122,7 @@ Labels = Counter[str]
 
 
 def explain_transport(
-    lexicon: Lexicon,
-    distance: BagDistance,
-    bags: tuple[Bags, Bags],
-    image: int,
-    columns: Sequence[str],
+    distance: BagDistance, bags: tuple[Bags, Bags], image: int, columns: Sequence[str]
 ) -> dict[str, object]:
     """Column → its transport plan between two bags; a column that has no score, or 0 for want of
     words, has none.
@@ -140,31 +135,27 @@ def explain_transport(
     if not all(len(bag.words) for bag in bags):
         return plans
     for column, images in zip(columns, (None, np.array([image])), strict=True):
-        problems = PairProblems(distance, *bags, images)
-        for problem, prices in problems.priced():
-            flow = transport.flows(prices, problem.supply, problem.demand)
-            total = float(transport.costs(prices, flow)[0])
+        for problem in distance.problems(*bags, images):
+            flow = transport.flows(problem.prices, problem.supply, problem.demand)
+            total = float(transport.costs(problem.prices, flow)[0])
             share = flow[..., 0] / problem.supply.sum()
-            names = [
-                [lexicon.words[number] for number in side]
-                for side in (
-                    problems.object_words[problem.objects[:, 0]],
-                    problems.caption_words[problem.words[:, 0]],
-                )
-            ]
+            objects, words = (
+                [distance.lexicon.words[number] for number in side[:, 0]]
+                for side in (problem.objects, problem.words)
+            )
             moves = [
                 {
-                    "object": names[0][i],
-                    "word": names[1][j],
+                    "object": objects[i],
+                    "word": words[j],
                     "mass": float(share[i, j]),
-                    "price": float(prices[i, j, 0]),
-                    "cost": float(share[i, j] * prices[i, j, 0]),
+                    "price": float(problem.prices[i, j, 0]),
+                    "cost": float(share[i, j] * problem.prices[i, j, 0]),
                 }
                 for i, j in np.argwhere(share > 0)
             ]
             plans[column] = {
-                "objects": _shares(names[0], share.sum(axis=1)),
-                "words": _shares(names[1], share.sum(axis=0)),
+                "objects": _shares(objects, share.sum(axis=1)),
+                "words": _shares(words, share.sum(axis=0)),
                 "flows": sorted(moves, key=lambda m: (-m["cost"], m["object"], m["word"])),
                 "distance": total,
                 "score": float(np.exp(-total)),
@@ -294,8 +285,6 @@ class Vifidel(Metric):
         `detector.py`), files of labels (see `ObjectSources`); united.
     detector
         The detector's options: weights, threshold, device.
-    device
-        "auto", "cpu", "cuda", "cuda:1": where transport is computed.
     noise
         What is made worse of the objects of "gold": the options of `BoxNoise`.
     """
@@ -315,12 +304,10 @@ class Vifidel(Metric):
             Mapping[str, Any], OptionsOf("metaeval.metrics.vifidel.metric.Detector")
         ]
         | None = None,
-        device: Device = "auto",
         noise: Annotated[Mapping[str, Any], OptionsOf("metaeval.vision.regions.gold.BoxNoise")]
         | None = None,
     ) -> None:
         self.vectors, self.p, self.frequency = vectors, p, frequency
-        self.device = device
         self.sources = ObjectSources(sources, Detector(**(detector or {})), BoxNoise.of(noise))
 
     @property
@@ -345,7 +332,6 @@ class Vifidel(Metric):
             self.sources.missing(dataset)
             or missing_packages("vifidel", "sklearn")  # whose stop words it leaves out
             or self.vectors.missing()
-            or devices.missing(self.device)
         )
         return absent or VifidelScorer(self, dataset, store)
 
@@ -397,11 +383,10 @@ class VifidelScorer(Scorer):
             for labels in self.labels
         ]
         self._object_bags = lexicon.bags(self._objects)
-        device = devices.transport_device(self.metric.device)
         references, first = reference_bags(lexicon, self.dataset)
         self._n_references = np.diff(first)
-        weights = ImportanceWeights(lexicon, references, first, device)
-        self.distance = BagDistance(lexicon, weights, self.metric.p, device)
+        weights = ImportanceWeights(lexicon, references, first)
+        self.distance = BagDistance(lexicon, weights, self.metric.p)
 
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
         bags, rows = self.lexicon.bags([self.lexicon.content(caption) for caption in captions])
@@ -445,7 +430,7 @@ class VifidelScorer(Scorer):
             "p": self.metric.p,
             "unknown_objects": lexicon.unknown(self._objects[image_index]),
             "unknown_words": lexicon.unknown(content),
-            "plans": explain_transport(lexicon, self.distance, bags, image_index, names),
+            "plans": explain_transport(self.distance, bags, image_index, names),
         }
 
 
@@ -475,8 +460,6 @@ class Wmd(Metric):
         Where the words' vectors come from; scaled to length 1.
     p
         The price of moving a word: the distance (1, Kusner et al.) or its square (2).
-    device
-        "auto", "cpu", "cuda", "cuda:1": where transport is computed.
     """
 
     name = "wmd"
@@ -488,14 +471,8 @@ class Wmd(Metric):
     )
 
     @checked
-    def __init__(
-        self,
-        vectors: WordVectors,
-        p: Annotated[int, Interval(ge=1, le=2)] = 1,
-        device: Device = "auto",
-    ) -> None:
+    def __init__(self, vectors: WordVectors, p: Annotated[int, Interval(ge=1, le=2)] = 1) -> None:
         self.vectors, self.p = vectors, p
-        self.device = device
 
     def fetch(self, dataset: CaptionDataset) -> None:
         self.vectors.fetch()
@@ -505,7 +482,6 @@ class Wmd(Metric):
             self.missing_part(dataset)
             or missing_packages("vifidel", "sklearn")  # whose stop words it leaves out
             or self.vectors.missing()
-            or devices.missing(self.device)
         )
         return absent or WmdScorer(self, dataset, store)
 
@@ -539,8 +515,7 @@ class WmdScorer(ReferenceScorer):
         self._lexicon = Lexicon(self.metric.vectors, self._store)
         self._references, self._first = reference_bags(self._lexicon, self.dataset)
         # no word weighs more than another: WMD has no importance weights
-        device = devices.transport_device(self.metric.device)
-        self._distance = BagDistance(self._lexicon, None, self.metric.p, device)
+        self._distance = BagDistance(self._lexicon, None, self.metric.p)
 
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
         bags, rows = self._lexicon.bags([self._lexicon.content(caption) for caption in captions])

@@ -1,7 +1,7 @@
-"""VIFIDEL and WMD: by hand, against scikit-learn and POT, on a device, with a detector.
+"""VIFIDEL and WMD: by hand, against scikit-learn and POT, with a detector.
 
-On a device both sides compute in float64 from the same vectors; the device solver rounds costs to
-2^-45 of the greatest. Scores lie in [0, 1]; 1e-12 is far above what both can differ by. What a
+Both sides compute in float64 from the same vectors. Scores lie in [0, 1]; 1e-12 is far above what
+both can differ by. What a
 trained detector finds is torchvision's business; ours is that what it finds arrives, is counted
 once per box above the threshold, is kept, and that nothing is fetched.
 """
@@ -25,12 +25,10 @@ from sklearn.feature_extraction import text
 from sklearn.metrics import pairwise
 from torchvision.models import detection
 
-from metaeval.compute import device as devices, transport, transport_device
 from metaeval.config import build, compose_config
 from metaeval.corruptions.graded.replace import Replace
 from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import InputError
-from metaeval.metrics.base import Metric
 from metaeval.metrics.vifidel.metric import Detector, ObjectSources, Vifidel, Wmd
 from metaeval.runs.records import Tally
 from metaeval.runs.store import MemoryStore
@@ -285,8 +283,7 @@ def test_worked_by_hand_of_wmd(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("p", [1, 2])
 def test_equals_pot(tmp_path: Path, p: int) -> None:
-    """Random bags of up to six words; POT's network simplex. Costs are compared as multiples of
-    2^-45 of the greatest (see `compute/transport.py`): 1e-12 is far above that."""
+    """Random bags of up to six words; POT's network simplex, one pair at a time."""
     rng = np.random.default_rng(0)
     names = [f"word{i}" for i in range(30)]
     vectors = {name: tuple(rng.normal(size=5)) for name in names}
@@ -376,57 +373,6 @@ def test_weights_are_looked_for_where_torchvision_keeps_them(
         Detector().network().weights
         == Path(torch.hub.get_dir()) / "checkpoints" / url.split("/")[-1]
     )
-
-
-N_IMAGES, N_CAPTIONS = 60, 400
-NAMES = [f"word{i}" for i in range(30)]
-CPU = torch.device("cpu")
-
-
-@pytest.fixture(params=["VIFIDEL, p = 1", "VIFIDEL, p = 2", "WMD"])
-def metric(request: pytest.FixtureRequest, tmp_path: Path) -> Metric:
-    """From random vectors; word29 has none."""
-    rng = np.random.default_rng(0)
-    vectors = vector_file(tmp_path, {name: tuple(rng.normal(size=5)) for name in NAMES[:-1]})
-    if request.param == "WMD":
-        return Wmd(vectors)
-    return Vifidel(vectors, p=int(request.param[-1]))
-
-
-def words(rng: np.random.Generator, least: int, most: int) -> list[str]:
-    return list(rng.choice(NAMES, rng.integers(least, most)))
-
-
-def scores(metric: Metric) -> npt.NDArray[np.float64]:
-    """Of captions of zero to seven words in images of zero to five objects and references."""
-    rng = np.random.default_rng(1)
-    labels = [words(rng, 0, 6) for _ in range(N_IMAGES)]
-    references = [
-        [" ".join(words(rng, 0, 7)) for _ in range(rng.integers(0, 6))] for _ in range(N_IMAGES)
-    ]
-    captions = [" ".join(words(rng, 0, 8)) for _ in range(N_CAPTIONS)]
-    index = rng.integers(0, N_IMAGES, N_CAPTIONS)
-    return scores_of(metric, dataset(labels, references), captions, index)
-
-
-def test_device_scores_equal_processor_scores(
-    metric: Metric, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    expected = scores(metric)
-    solved: list[int] = []
-    solve = transport_device.solve
-
-    def counted(cost: torch.Tensor, *rest: object) -> torch.Tensor:
-        solved.append(cost.shape[2])
-        return solve(cost, *rest)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(devices, "transport_device", lambda name: CPU)
-    monkeypatch.setattr(transport_device, "solve", counted)
-    monkeypatch.setattr(transport, "FEWEST", 1)
-    np.testing.assert_allclose(scores(metric), expected, rtol=0, atol=1e-12)
-    assert sum(solved) > N_CAPTIONS / 2
-    assert np.isnan(expected).any()
-    assert (expected[:, 0] == 0).any()
 
 
 Table = dict[str, npt.NDArray[np.float64]]
