@@ -91,19 +91,3 @@ def test_groups_hold_every_problem_once_in_a_size_that_fits() -> None:
         assert (columns[which] <= n).all()
         assert m > 1 or (rows[which] == 1).all()
     assert (seen == 1).all()
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda c, s, d: (-c, s, d), "at least 0"),
-        (lambda c, s, d: (c + np.nan, s, d), "finite"),
-        (lambda c, s, d: (c, s * 2, d), "one sum"),
-        (lambda c, s, d: (c, s * 0, d * 0), "above 0"),
-        (lambda c, s, d: (c, -s, -d), "at least 0"),
-        (lambda c, s, d: (c, s[:-1], d), "shapes"),
-    ],
-)
-def test_refuses_what_is_no_transport_problem(change: object, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        transport.flows(*change(*problems("counts", 3, 4, 5)))  # type: ignore[operator]

@@ -36,7 +36,7 @@ import numpy.typing as npt
 from metaeval.compute.device import find, missing_packages, precision_of, truthy
 from metaeval.data import annotated_images
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.metrics.base import CUT, Metric, Scorer, Scores
+from metaeval.metrics.base import CUT, Metric, Scorer, Scores, best_of_groups
 from metaeval.metrics.clipscore import weights
 from metaeval.metrics.clipscore.network import TEXT_CHUNK, Clip, Vectors, tokenizer_of, too_long
 from metaeval.metrics.clipscore.weights import SCENES, SCENES_CLIP, ClipWeights
@@ -358,12 +358,8 @@ class RefClipScorer(ClipScorer):
         if distinct:
             references = self.encode_texts(list(distinct))
             candidates = np.repeat(self.encode_texts(captions), counts, axis=0)
-            cosine = dot_rows(
-                candidates, references[[distinct[r] for group in groups for r in group]]
-            )
-            has_references = counts > 0
-            starts = (np.cumsum(counts) - counts)[has_references]
-            by_text[has_references] = np.maximum.reduceat(cosine, starts)
+            of_captions = references[[distinct[r] for group in groups for r in group]]
+            by_text = best_of_groups(dot_rows(candidates, of_captions), counts)
         return harmonic_mean(by_image, np.maximum(by_text, 0.0))
 
 

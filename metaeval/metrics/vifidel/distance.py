@@ -127,11 +127,11 @@ class Lexicon:
             words = self._content[text] = tuple(sorted(w for w in found if w not in self._stop))
         return words
 
-    def bags(self, contents: Sequence[tuple[str, ...]]) -> tuple[Bags, Indices]:
-        """The distinct bags of these words, in alphabetical order each, and which of them each is;
-        new words are learned."""
+    def bags(self, texts: Sequence[str]) -> tuple[Bags, Indices]:
+        """The distinct bags of the texts' content words, in alphabetical order each, and which of
+        them each text's is; new words are learned."""
         distinct: dict[tuple[str, ...], int] = {}
-        rows = [distinct.setdefault(content, len(distinct)) for content in contents]
+        rows = [distinct.setdefault(self.content(text), len(distinct)) for text in texts]
         self._learn({word for content in distinct for word in content})
         n, tokens = len(distinct), np.array([len(content) for content in distinct], dtype=np.intp)
         numbers = [self._number[word] for content in distinct for word in content]
@@ -155,9 +155,10 @@ class Lexicon:
         self.known = np.concatenate([self.known, vectors.known])
         self.rows = np.concatenate([self.rows.reshape(-1, vectors.rows.shape[1]), vectors.rows])
 
-    def unknown(self, content: Sequence[str]) -> list[str]:
-        """The words that have no vector, in alphabetical order, once each."""
-        return [word for word in dict.fromkeys(content) if not self.known[self._number[word]]]
+    def unknown(self, text: str) -> list[str]:
+        """The content words that have no vector, in alphabetical order, once each."""
+        words = dict.fromkeys(self.content(text))
+        return [word for word in words if not self.known[self._number[word]]]
 
     def squared_distances(self, left: Indices, right: Indices) -> Floats:
         """[len(left), len(right)] Between words by number: 2 - 2 cos, in [0, 4].

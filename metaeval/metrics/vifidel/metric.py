@@ -18,7 +18,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any
 
@@ -28,6 +27,7 @@ from annotated_types import Interval
 
 from metaeval.compute import transport
 from metaeval.compute.device import missing_packages
+from metaeval.data import annotated_images
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.data.records import json_type
 from metaeval.errors import ConfigError, InputError
@@ -41,9 +41,9 @@ from metaeval.metrics.vifidel.distance import (
 )
 from metaeval.options import Device, OptionsOf, Share, checked
 from metaeval.progress import progress_bar
-from metaeval.readers.files import read_bytes, read_json, user_path
+from metaeval.readers.files import read_json, user_path
 from metaeval.readers.images import READING
-from metaeval.runs.files import digest, file_sha256
+from metaeval.runs.files import file_sha256
 from metaeval.runs.records import (
     DETECTED_OBJECTS,
     GOLD_OBJECTS,
@@ -99,22 +99,15 @@ class Detector:
         """Per image its labels and how often each; empty without an image file."""
         store = MemoryStore() if store is None else store
         namespace = f"labels of {self.identity(store)}|v:1"
-        images: Any = dataset.part("images")
-        paths: list[Path | None] = [images.path(image_id) for image_id in dataset.image_ids]
-        keys = {path: digest(read_bytes(path)) for path in paths if path is not None}
-        known = store.get_many(namespace, list(keys.values()))
-        network = self.network()
-        labels: list[Counter[str]] = []
-        for path in progress_bar(paths, desc="detecting objects", unit=" images"):
-            if path is None:
-                labels.append(Counter())
-                continue
-            key = keys[path]
-            if key not in known:
+        paths = annotated_images.paths_of(dataset)
+        keys = annotated_images.digests(paths, store)
+        known = store.get_many(namespace, [key for key in keys if key is not None])
+        network, bar = self.network(), progress_bar(paths, desc="detecting objects", unit=" images")
+        for path, key in zip(bar, keys, strict=True):
+            if path is not None and key is not None and key not in known:
                 known[key] = json.dumps(network.labels(path)).encode()
                 store.put_many(namespace, {key: known[key]})
-            labels.append(Counter(json.loads(known[key])))
-        return labels
+        return [Counter(json.loads(known[key]) if key is not None else ()) for key in keys]
 
 
 GOLD, DETECTOR = "gold", "detector"
@@ -378,10 +371,7 @@ class VifidelScorer(Scorer):
 
     def prepare(self) -> None:
         self.lexicon = lexicon = Lexicon(self.metric.vectors, self._store)
-        self._objects = [
-            tuple(sorted(word for label in labels.elements() for word in lexicon.content(label)))
-            for labels in self.labels
-        ]
+        self._objects = [" ".join(labels.elements()) for labels in self.labels]
         self._object_bags = lexicon.bags(self._objects)
         references, first = reference_bags(lexicon, self.dataset)
         self._n_references = np.diff(first)
@@ -389,7 +379,7 @@ class VifidelScorer(Scorer):
         self.distance = BagDistance(lexicon, weights, self.metric.p)
 
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
-        bags, rows = self.lexicon.bags([self.lexicon.content(caption) for caption in captions])
+        bags, rows = self.lexicon.bags(captions)
         object_bags, objects = self._object_bags[0], self._object_bags[1][image_index]
         has_objects = object_bags.sizes[objects] > 0
         scores = np.full((len(captions), 2), np.nan)
@@ -405,7 +395,7 @@ class VifidelScorer(Scorer):
     def tally(
         self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
     ) -> npt.NDArray[np.int64]:
-        bags, rows = self.lexicon.bags([self.lexicon.content(caption) for caption in captions])
+        bags, rows = self.lexicon.bags(captions)
         object_bags, objects = self._object_bags[0], self._object_bags[1][image_index]
         tokens, unknown = bags.tokens[rows], bags.unknown[rows]
         n_objects = object_bags.tokens[objects]
@@ -421,15 +411,14 @@ class VifidelScorer(Scorer):
         ).astype(np.int64)
 
     def explain(self, caption: str, image_index: int) -> Mapping[str, Any] | None:
-        lexicon, content = self.lexicon, self.lexicon.content(caption)
         object_bags, objects = self._object_bags
-        bags = object_bags.take(objects[[image_index]]), lexicon.bags([content])[0]
+        bags = object_bags.take(objects[[image_index]]), self.lexicon.bags([caption])[0]
         names = [column.name for column in self.columns]
         return {
             "kind": "transport",
             "p": self.metric.p,
-            "unknown_objects": lexicon.unknown(self._objects[image_index]),
-            "unknown_words": lexicon.unknown(content),
+            "unknown_objects": self.lexicon.unknown(self._objects[image_index]),
+            "unknown_words": self.lexicon.unknown(caption),
             "plans": explain_transport(self.distance, bags, image_index, names),
         }
 
@@ -438,7 +427,7 @@ def reference_bags(lexicon: Lexicon, dataset: CaptionDataset) -> tuple[Bags, npt
     """The bags of the references that have a word with a vector, one image's after another's, and
     where each image's begin: [images + 1]."""
     groups = dataset.references
-    bags, rows = lexicon.bags([lexicon.content(text) for group in groups for text in group])
+    bags, rows = lexicon.bags([text for group in groups for text in group])
     usable = bags.sizes[rows] > 0
     images = np.repeat(np.arange(len(groups)), [len(group) for group in groups])[usable]
     return bags.take(rows[usable]), np.searchsorted(images, np.arange(len(groups) + 1))
@@ -518,7 +507,7 @@ class WmdScorer(ReferenceScorer):
         self._distance = BagDistance(self._lexicon, None, self.metric.p)
 
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
-        bags, rows = self._lexicon.bags([self._lexicon.content(caption) for caption in captions])
+        bags, rows = self._lexicon.bags(captions)
         first, counts = self._first[image_index], np.diff(self._first)[image_index]
         scores = np.full((len(captions), 3), np.nan)
         scores[(bags.tokens[rows] == 0) & (counts > 0)] = 0.0
@@ -538,5 +527,5 @@ class WmdScorer(ReferenceScorer):
     def tally(
         self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
     ) -> npt.NDArray[np.int64]:
-        bags, rows = self._lexicon.bags([self._lexicon.content(caption) for caption in captions])
+        bags, rows = self._lexicon.bags(captions)
         return np.stack([bags.unknown[rows], bags.tokens[rows] == 0], axis=1).astype(np.int64)
