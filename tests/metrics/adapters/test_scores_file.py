@@ -113,11 +113,11 @@ def test_what_does_not_match_is_shown_with_both_sides(
     ids, words = ("d.jpg", "x/c.jpg"), ("a man", "a bus")
     data = CaptionDataset("d", ids, words, (("x",),) * 2, ids, words)
     texts, index = zip(*((c, k) for k, c in enumerate(captions) if c), strict=True)
-    done = scored(ScoresFileMetric(path, columns=["S"]), data, list(texts), list(index))
-    assert done.status == "failed"
-    assert f"s.csv: {problem}" in str(done.reason)
+    metric = ScoresFileMetric(path, columns=["S"])
+    done = scored(metric, data, list(texts), list(index))
+    assert (done.status, f"s.csv: {problem}" in str(done.reason)) == ("failed", True)
     assert done.remedy == "write image_id and caption as the run with metrics=[] exports them"
-    both = scored(ScoresFileMetric(path, columns=["S"]), data, [*texts, "a man"], [*index, 1])
+    both = scored(metric, data, [*texts, "a man"], [*index, 1])
     assert (both.status, problem in both.unscored[0]) == ("ok", True)  # one of them has a score
 
 

@@ -386,7 +386,12 @@ class Published(torch.nn.Module):
 
     def __init__(self, model: Any) -> None:
         super().__init__()
-        self.__dict__.update({k: v for k, v in vars(model).items() if k != "training"})
+        for name, module in model.named_children():
+            self.add_module(name, module)
+        for name, value in model.named_parameters(recurse=False):
+            self.register_parameter(name, value)
+        for name, value in model.named_buffers(recurse=False):
+            self.register_buffer(name, value)
         for name, size in (("input_resolution", 32), ("context_length", 8), ("vocab_size", 50)):
             self.register_buffer(name, torch.tensor(size))
 
