@@ -246,9 +246,9 @@ class Endpoint:
     async def _reserve(self, cost: Cost) -> None:
         """Reserve a cost, waiting for requests in flight that may turn out cheaper."""
         async with self._settled:
-            while not self.ledger.reserve(cost):
+            while (ceiling := self.ledger.exceeded_by(cost)) is not None:
                 if self.ledger.reserved.calls == 0:
-                    ceiling, unstated = self.ledger.exceeded_by(cost), self.ledger.unstated
+                    unstated = self.ledger.unstated
                     most = f" ({unstated:,} at their most: no usage is stated)" if unstated else ""
                     raise JudgeStopped(
                         f"{ceiling} is reached after {self.ledger.spent.calls:,} calls{most}",
@@ -256,8 +256,8 @@ class Endpoint:
                     )
                 await self._settled.wait()
             if self._stop is not None:
-                self.ledger.reserved = self.ledger.reserved.minus(cost)
                 raise self._stop
+            self.ledger.reserved = self.ledger.reserved.plus(cost)
 
     async def _send(self, request: Request, http: httpx.AsyncClient) -> Answer:
         """One HTTP request; Retriable, RequestFailed or JudgeStopped without an answer."""

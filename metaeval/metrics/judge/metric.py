@@ -134,7 +134,8 @@ class JudgeScorer(Scorer):
             escaped |= SURROGATE.search(answer.answer) is not None  # `storable` escapes it
             if journal is not None:  # pairwise, the score of the caption A
                 score = math.nan if bad else float(np.mean(parsed))
-                usd = usage_of(answer).usd(self.metric.price)
+                usage = usage_of(answer)
+                usd = None if None in usage else Cost(1, *usage).usd(self.metric.price)  # type: ignore[arg-type]
                 journal.use(replace(answer, score=score, judge=self.columns[-1].name, usd=usd))
             if swapped:
                 parsed = tuple(low + high - value for value in parsed)

@@ -69,12 +69,6 @@ class Usage(NamedTuple):
     prompt: int | None = None
     completion: int | None = None
 
-    def usd(self, price: Price | None) -> float | None:
-        """The price of a call, `None` where no price is declared or the usage is not stated."""
-        if self.prompt is None or self.completion is None:
-            return None
-        return Cost(1, self.prompt, self.completion).usd(price)
-
 
 UNKNOWN = Usage()
 NOTHING = Usage(0, 0)  # of a request that is not charged
@@ -132,13 +126,6 @@ class Ledger:
             if isinstance(ceiling, int | float) and value > ceiling:
                 return f"budget.{name}={ceiling:g}"
         return None
-
-    def reserve(self, cost: Cost) -> bool:
-        """Set a cost aside, unless a ceiling forbids it."""
-        if self.exceeded_by(cost) is not None:
-            return False
-        self.reserved = self.reserved.plus(cost)
-        return True
 
     def settle(self, reserved: Cost, usage: Usage, key: str) -> None:
         """Replace a reserved cost by the real one; a failed attempt has no key."""

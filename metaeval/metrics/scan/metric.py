@@ -34,7 +34,7 @@ from metaeval.runs.store import Store
 from metaeval.text.vocabulary import Vocabulary
 from metaeval.vision.regions.base import RegionSource
 from metaeval.weights import pretrained
-from metaeval.weights.pretrained import AUTO, CARD, WEIGHTS, training_facts
+from metaeval.weights.pretrained import AUTO, training_facts
 
 if TYPE_CHECKING:
     from metaeval.metrics.scan.network import Scan
@@ -77,15 +77,8 @@ def choose_weights(
 
     def load() -> tuple[Scan, Vocabulary]:
         from metaeval.metrics.scan.network import Scan, ScanShape
-        from metaeval.readers.checkpoints import load_weights
 
-        try:
-            model = Scan(ScanShape.of_json(shape))
-        except InputError as error:
-            path = weights.folder / CARD
-            raise InputError(error.problem, file=path, field="shape") from None
-        load_weights(model, weights.state(), weights.folder / WEIGHTS)
-        return model, weights.vocabulary()
+        return weights.network(Scan, ScanShape, "a SCAN network"), weights.vocabulary()
 
     cosine = card.get("human_cosine")
     return ScanWeights(

@@ -7,7 +7,6 @@ import argparse
 import json
 import math
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -357,22 +356,6 @@ def test_the_network_for_the_whole_image_leaves_the_others_alone() -> None:
     assert_same_scores(whole[0], every[0])
     assert not torch.isclose(whole[0], none[0]).any()
     assert not torch.isclose(every[1], none[1]).any()
-
-
-@pytest.mark.parametrize(
-    ("card", "message"),
-    [
-        ({"width": 3}, "not the shape"),
-        *(({**asdict(SMALL), "grid": grid}, "grid is") for grid in (-1, "3", True)),
-        *(
-            ({**asdict(SMALL), field: value}, f"{field} is {value}")
-            for field, value in (("embed", 16.0), ("context", 1), ("layers", -1))
-        ),
-    ],
-)
-def test_a_card_with_a_wrong_shape_is_refused(card: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        ScanShape.of_json(card)
 
 
 def _edited(change: Callable[[dict[str, Any]], Any]) -> Callable[[Path], Any]:
