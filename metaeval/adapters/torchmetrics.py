@@ -53,7 +53,7 @@ class CaptionTorchMetric(TorchMetric):
     scored: ClassVar[Callable[..., CorpusScore]]
 
     def __init__(self, per_caption: bool = False, **kwargs: Any) -> None:
-        known = inspect.signature(self.scored).parameters
+        known = inspect.signature(type(self).scored).parameters
         self.options = {name: kwargs.pop(name) for name in known if name in kwargs}
         super().__init__(**kwargs)
         self.per_caption = per_caption
@@ -77,7 +77,7 @@ class CaptionTorchMetric(TorchMetric):
             some, groups = json.loads(bytes(record.cpu().numpy().tobytes()).decode())
             candidates += some
             references += groups
-        scores = self.scored(candidates, references, **self.options)
+        scores = type(self).scored(candidates, references, **self.options)
         together = torch.tensor(scores.together, dtype=torch.float64)
         return (together, torch.tensor(scores.each)) if self.per_caption else together
 

@@ -198,7 +198,8 @@ class Metric(ABC):
         if "references" in self.needs and not any(dataset.references):
             return Absent("references", "none of the images has a reference")
         tokenizer = getattr(self, "tokenizer", None)
-        return None if tokenizer is None else tokenizer.missing()
+        absent: Absent | None = tokenizer.missing() if tokenizer is not None else None
+        return absent
 
     def __getstate__(self) -> dict[str, object]:
         """Without what is read on first use: another process reads it itself."""

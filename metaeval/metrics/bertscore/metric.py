@@ -14,6 +14,7 @@ Sentence-BERT similarity (Reimers and Gurevych, 2019): cosine of mean-pooled sen
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from importlib.metadata import version
@@ -219,7 +220,11 @@ class EncodingScorer(ReferenceScorer):
     """A scorer whose network reads captions; counts those that are longer than it reads."""
 
     counted = MappingProxyType({CUT: "captions"})
-    encoder: TextEncoder
+
+    @property
+    @abstractmethod
+    def encoder(self) -> TextEncoder:
+        """The network that reads captions."""
 
     def tally(
         self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
