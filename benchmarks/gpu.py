@@ -5,9 +5,8 @@
     python -m benchmarks.gpu --profile          # only the seconds of the host, by stage; anywhere
 
 runs the tests marked `gpu`, measures the stages of the host (`benchmarks/host/stages.py`), then
-each benchmark: BERTScore with roberta-large's size, CLIPScore
-with images, TIGEr, FAIEr's scoring and training, VIFIDEL, and exact transport on the device against
-POT on the processor. Scenes, shipped and random weights serve: nothing is downloaded. Each
+each benchmark: BERTScore with roberta-large's size, CLIPScore with images, TIGEr, and FAIEr's
+scoring and training. Scenes, shipped and random weights serve: nothing is downloaded. Each
 benchmark checks its scores against the same metric on the processor. What cannot run is a row with
 its reason. Captions a second stand next to what they should be (`AIMS`). Writes build/gpu/gpu.md.
 """
@@ -33,14 +32,12 @@ from torch.profiler import ProfilerActivity, profile as torch_profile
 
 from benchmarks import host
 from benchmarks.host.stages import profile, profile_table
-from metaeval.compute import transport as exact
 from metaeval.cores import core_count
 
 MINUTES = 8.0
 # captions a second on 16 cores and an H100 or H200, from texts and files to scores
 AIMS = {
     "FAIEr, scoring": 25_000,
-    "VIFIDEL": 50_000,
     "TIGEr": 100_000,
     "CLIPScore, ViT-B/32, with images": 5_000,
     "BERTScore, roberta-large": 3_000,
@@ -165,32 +162,6 @@ def faier_training(device: str, tiny: bool) -> Row:
     return {"n": n, "unit": "images", "seconds": seconds}
 
 
-def transport(device: str, tiny: bool) -> Row:
-    """Exact transport of VIFIDEL, WMD and MoverScore by the device solver, against POT."""
-    n, rng = 64 if tiny else 20_000, np.random.default_rng(0)
-    cost, supply, demand = (rng.random(shape) for shape in ((4, 8, n), (4, n), (8, n)))
-    supply, demand = supply / supply.sum(axis=0), demand / demand.sum(axis=0)
-
-    def on_device() -> Any:
-        flow = exact.flows_on(torch.device(device), cost, supply, demand)
-        return exact.costs(cost, flow)
-
-    on_device()
-    exact.flows(cost[:, :, :2], supply[:, :2], demand[:, :2])
-    ours, seconds = timed(device, on_device)
-    expected, slow = timed("cpu", lambda: exact.costs(cost, exact.flows(cost, supply, demand)))
-    difference = float(np.abs(ours - expected).max())
-    return {
-        "n": n,
-        "unit": "problems",
-        "seconds": seconds,
-        "difference": difference,
-        "agrees": difference <= 1e-12,
-        "reference": "POT",
-        "ratio": slow / seconds,
-    }
-
-
 CLIP = Scoring(
     "clipscore",
     3000,
@@ -205,8 +176,6 @@ BERT = Scoring(
     ("metric.bertscore.layer=2",),
 )
 BENCHMARKS: dict[str, Callable[[str, bool], Row]] = {
-    "exact transport": transport,
-    "VIFIDEL": partial(score, Scoring("vifidel", 5000, ALL)),
     "TIGEr": partial(score, Scoring("tiger", 5000, ALL)),
     "FAIEr, scoring": partial(score, Scoring("faier", 5000, ALL)),
     "CLIPScore, ViT-B/32, with images": partial(score, CLIP),

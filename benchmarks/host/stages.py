@@ -42,7 +42,6 @@ STAGES: dict[str, tuple[str, ...]] = {
     ),
     "padding, batches": (
         M + "prefix_gru.PrefixTrie.of",
-        M + "vifidel.distance.PairProblems.__init__",
         "metaeval.text.vocabulary.pad_sequences",
     ),
     "image files": (

@@ -9,10 +9,10 @@ CIDEr needs no Java. Its document frequencies come from all references that were
 should; so it is a score of the whole, and `forward` of one batch is that of the batch as a corpus.
 """
 
+import inspect
 import json
-from abc import abstractmethod
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
 import torch
 
@@ -42,15 +42,19 @@ class CaptionTorchMetric(TorchMetric):
     per_caption
         Whether `compute` gives the scores [n] of the captions, too: (score, scores).
     kwargs
-        torchmetrics' own options.
+        Options of the metric, those of its function in `metaeval.adapters.corpus`, and those of
+        torchmetrics.
     """
 
     is_differentiable = False
     higher_is_better = True
     full_state_update = True
     seen: list[torch.Tensor]
+    scored: ClassVar[Callable[..., CorpusScore]]
 
     def __init__(self, per_caption: bool = False, **kwargs: Any) -> None:
+        known = inspect.signature(type(self).scored).parameters
+        self.options = {name: kwargs.pop(name) for name in known if name in kwargs}
         super().__init__(**kwargs)
         self.per_caption = per_caption
         self.add_state("seen", default=[], dist_reduce_fx=None)
@@ -73,56 +77,30 @@ class CaptionTorchMetric(TorchMetric):
             some, groups = json.loads(bytes(record.cpu().numpy().tobytes()).decode())
             candidates += some
             references += groups
-        scores = self.scores(candidates, references)
+        scores = type(self).scored(candidates, references, **self.options)
         together = torch.tensor(scores.together, dtype=torch.float64)
         return (together, torch.tensor(scores.each)) if self.per_caption else together
 
-    @abstractmethod
-    def scores(self, candidates: list[str], references: list[list[str]]) -> CorpusScore:
-        """The scores of n captions."""
-
 
 class BleuScore(CaptionTorchMetric):
-    """Corpus BLEU of order `max_n` in [0, 1], as pycocoevalcap's."""
+    """Corpus BLEU in [0, 1], as pycocoevalcap's; options `max_n`, `tokenizer`."""
 
     plot_upper_bound = 1.0
-
-    def __init__(self, max_n: int = 4, tokenizer: str = "ptb", **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.max_n, self.tokenizer = max_n, tokenizer
-
-    def scores(self, candidates: list[str], references: list[list[str]]) -> CorpusScore:
-        return corpus.bleu(candidates, references, self.max_n, self.tokenizer)
+    scored = staticmethod(corpus.bleu)
 
 
 class CiderScore(CaptionTorchMetric):
-    """CIDEr in [0, 10], as pycocoevalcap's; `idf` as in `metaeval.metrics.ngram.cider.Cider`."""
+    """CIDEr in [0, 10], as pycocoevalcap's; options `idf` (as in
+    `metaeval.metrics.ngram.cider.Cider`), `tokenizer`."""
 
     plot_upper_bound = 10.0
-
-    def __init__(self, idf: str = "dataset", tokenizer: str = "ptb", **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.idf, self.tokenizer = idf, tokenizer
-
-    def scores(self, candidates: list[str], references: list[list[str]]) -> CorpusScore:
-        return corpus.cider(candidates, references, self.idf, self.tokenizer)
+    scored = staticmethod(corpus.cider)
 
 
 class SpiderScore(CaptionTorchMetric):
-    """SPIDEr: the mean of SPICE and CIDEr. SPICE's parser is the original ("corenlp") where it is
-    installed; "perceptron" needs no Java and is not quite the published metric."""
+    """SPIDEr: the mean of SPICE and CIDEr; options `idf`, `tokenizer`, `parser`. SPICE's parser is
+    the original ("corenlp") where it is installed; "perceptron" needs no Java and is not quite the
+    published metric."""
 
     plot_upper_bound = 5.5
-
-    def __init__(
-        self,
-        idf: str = "dataset",
-        tokenizer: str = "ptb",
-        parser: str = "auto",
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(**kwargs)
-        self.idf, self.tokenizer, self.parser = idf, tokenizer, parser
-
-    def scores(self, candidates: list[str], references: list[list[str]]) -> CorpusScore:
-        return corpus.spider(candidates, references, self.idf, self.tokenizer, self.parser)
+    scored = staticmethod(corpus.spider)

@@ -175,24 +175,21 @@ def _other_ways(
 
 def _edges(metric: Metric, asked: ContractInput) -> Iterator[Observation]:
     """An empty caption, and an image without references."""
-    data = asked.dataset
-    try:
-        empty = scores_of(metric, replace(asked, captions=[""], index=np.array([0])))
-    except Exception as error:
-        yield Observation("empty caption", False, f"{type(error).__name__}: {error}")
-    else:
-        fine = not np.isinf(empty).any()
-        yield Observation("empty caption", fine, f"scores {_shown(empty[0])}")
-    bare = replace(data, references=((), *data.references[1:]))
-    try:
-        none = scores_of(metric, replace(asked.at([0, 1]), dataset=bare))
-    except Exception as error:
-        yield Observation("no references", False, f"{type(error).__name__}: {error}")
-        return
-    reads = _reads_references(metric, asked)
-    fine = not np.isinf(none).any() and (not reads or bool(np.isnan(none[0]).all()))
-    rule = "" if fine else ": a metric of references must give NaN, which is “not scored”"
-    yield Observation("no references", fine, f"scores {_shown(none[0])}{rule}")
+    bare = replace(asked.dataset, references=((), *asked.dataset.references[1:]))
+    for what, inputs in (
+        ("empty caption", replace(asked, captions=[""], index=np.array([0]))),
+        ("no references", replace(asked.at([0, 1]), dataset=bare)),
+    ):
+        try:
+            scores = scores_of(metric, inputs)
+        except Exception as error:
+            yield Observation(what, False, f"{type(error).__name__}: {error}")
+            continue
+        fine, rule = not np.isinf(scores).any(), ""
+        has_score = what == "no references" and not np.isnan(scores[0]).all()
+        if has_score and _reads_references(metric, asked):
+            fine, rule = False, ": a metric of references must give NaN, which is “not scored”"
+        yield Observation(what, fine, f"scores {_shown(scores[0])}{rule}")
 
 
 def _reads_references(metric: Metric, asked: ContractInput) -> bool:

@@ -54,14 +54,6 @@ def find(name: str) -> torch.device:
     return device
 
 
-def transport_device(name: str) -> torch.device | None:
-    """Where transport is computed: a GPU, or `None` for POT on the processor."""
-    if name == "cpu" or (name == "auto" and find_spec("torch") is None):
-        return None
-    device = resolve(name)
-    return device if device.type == "cuda" else None
-
-
 def missing(name: str) -> Absent | None:
     """Why networks cannot run on the device `name`, if so; uses torch only for CUDA devices."""
     if name in ("auto", "cpu"):
@@ -148,19 +140,6 @@ def inference(device: torch.device) -> Iterator[None]:
 
     with torch.inference_mode(), full_float32(device):
         yield
-
-
-def free_bytes(device: torch.device) -> int | None:
-    """The free memory of a CUDA device; `None` for a processor."""
-    import torch
-
-    return torch.cuda.mem_get_info(device)[0] if device.type == "cuda" else None
-
-
-def fitting_batch(device: torch.device, n: int, bytes_per_item: int) -> int:
-    """How many of n items fit into half of the device's free memory, at least one."""
-    free = free_bytes(device)
-    return max(1, n if free is None else min(n, free // (2 * bytes_per_item)))
 
 
 def in_batches(n: int, size: int, work: Callable[[int, int, int], None]) -> int:

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, ClassVar, cast
 
@@ -189,14 +190,26 @@ class Metric(ABC):
         return None
 
     def missing_part(self, dataset: CaptionDataset) -> Absent | None:
-        """Return the first of the metric's parts that is missing in the dataset."""
+        """Return the first of the metric's parts that is missing: the dataset's, its tokenizer."""
         for need in sorted(self.needs - {"references"}):
             part = dataset.part(need)
             if isinstance(part, Absent):
                 return part
         if "references" in self.needs and not any(dataset.references):
             return Absent("references", "none of the images has a reference")
-        return None
+        tokenizer = getattr(self, "tokenizer", None)
+        absent: Absent | None = tokenizer.missing() if tokenizer is not None else None
+        return absent
+
+    def __getstate__(self) -> dict[str, object]:
+        """Without what is read on first use: another process reads it itself."""
+        lazy = {
+            k
+            for kind in type(self).__mro__
+            for k, v in vars(kind).items()
+            if isinstance(v, cached_property)
+        }
+        return {name: value for name, value in vars(self).items() if name not in lazy}
 
 
 class Scorer(ABC):
@@ -405,6 +418,14 @@ def round_scores(columns: Sequence[ScoreColumn], scores: Scores) -> Scores:
             steps = round(1 / column.precision)  # dividing by a whole number gives short decimals
             rounded[:, k] = np.rint(scores[:, k] * steps) / steps + 0.0  # + 0.0: never -0.0
     return rounded
+
+
+def best_of_groups(values: Scores, counts: npt.NDArray[np.intp]) -> Scores:
+    """Return the highest value of each group [n], group after group; NaN for one without any."""
+    best, some = np.full(len(counts), np.nan), counts > 0
+    if some.any():
+        best[some] = np.maximum.reduceat(values, (np.cumsum(counts) - counts)[some])
+    return best
 
 
 def reference_digests(dataset: CaptionDataset) -> list[bytes]:

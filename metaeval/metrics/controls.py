@@ -93,7 +93,7 @@ class Length(Metric):
         self.tokenizer = tokenizers.get(tokenizer)
 
     def bind(self, dataset: CaptionDataset, store: Store | None = None) -> LengthScorer | Absent:
-        return self.tokenizer.missing() or LengthScorer(self)
+        return self.missing_part(dataset) or LengthScorer(self)
 
 
 class Brevity(Length):

@@ -11,12 +11,6 @@ import torch
 from benchmarks import gpu
 
 
-def test_one_benchmark_reports_the_difference_from_pot() -> None:
-    row = gpu.measure("exact transport", "cpu", tiny=True)
-    assert (row["n"], row["reference"], row["agrees"]) == (64, "POT", True)
-    assert 0 <= row["difference"] <= 1e-12
-
-
 @pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a CUDA device")
 def test_without_a_gpu_the_reason_is_printed() -> None:
     command = [sys.executable, "-m", "benchmarks.gpu"]
@@ -27,11 +21,11 @@ def test_without_a_gpu_the_reason_is_printed() -> None:
 
 def test_what_cannot_run_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(device: str, tiny: bool) -> gpu.Row:
-        raise ImportError("no module named 'ot'")
+        raise ImportError("no module named 'x'")
 
-    monkeypatch.setitem(gpu.BENCHMARKS, "VIFIDEL", fails)
-    row = gpu.measure("VIFIDEL", "cpu", tiny=True)
-    assert row == {"problem": "ImportError: no module named 'ot'"}
+    monkeypatch.setitem(gpu.BENCHMARKS, "TIGEr", fails)
+    row = gpu.measure("TIGEr", "cpu", tiny=True)
+    assert row == {"problem": "ImportError: no module named 'x'"}
 
 
 def test_the_table_says_what_was_measured_and_what_was_not() -> None:

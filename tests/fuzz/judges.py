@@ -1,11 +1,11 @@
 """Loaders of judges' answers, of batches and prompts."""
 
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from metaeval.errors import InputError
 from metaeval.metrics.judge.reply import BadReply, ReplayFiles, import_batch, read_answer
-from metaeval.metrics.judge.requests import Cost, Ledger, Prompt, Request, usage_of
+from metaeval.metrics.judge.requests import Cost, Ledger, Prompt, Request, Subject, usage_of
 from metaeval.runs.answers import AnswerJournal
 from tests.data.table_files import write
 from tests.fuzz.base import Loader, lines, one_file
@@ -59,9 +59,7 @@ def read_replay(path: Path) -> Any:
     return {f"{i}|{c}": [a.answer for a in of] for (i, c), of in sorted(files._by_item.items())}
 
 
-class _Request:
-    key, text, image_id, caption, rival, sample = KEYS[0], "{}", "1.jpg", "a dog", None, 0
-
+REQUEST = Request(KEYS[0], "{}", {}, Subject("1.jpg", "a dog"), None)
 
 REPLY = {
     "model": "m",
@@ -75,8 +73,7 @@ BATCH = [
 
 
 def read_batch(path: Path) -> Any:
-    requests: Any = {KEYS[0]: _Request}
-    return [a.answer for a in import_batch(path, requests)]
+    return [a.answer for a in import_batch(path, {KEYS[0]: REQUEST})]
 
 
 MOST = Cost(1, 700, 64)  # what is reserved for a request
@@ -84,9 +81,9 @@ MOST = Cost(1, 700, 64)  # what is reserved for a request
 
 def read_reply(path: Path) -> Any:
     """The answer, or `None`, and what is spent: an unreadable reply is paid for too."""
-    ledger, request, answer = Ledger({}, None), cast(Request, _Request), None
+    ledger, answer = Ledger({}, None), None
     try:
-        read = read_answer(request, path.read_bytes(), 1.0)
+        read = read_answer(REQUEST, path.read_bytes(), 1.0)
         answer, usage = read.answer, usage_of(read)
     except BadReply as error:
         usage = error.usage

@@ -71,7 +71,7 @@ class CocoScorerMetric(OwnMetric):
         super().__init__(name or self.scorer_class.__name__, tokenizer=tokenizer, **options)
 
     def bind(self, dataset: CaptionDataset, store: Store | None = None) -> CocoScorer | Absent:
-        if (absent := self.missing_tokenizer()) is not None:
+        if (absent := self.missing_part(dataset)) is not None:
             return absent
         settings = self.settings(self.scorer_class, store)
         documents = sorted(reference_digests(dataset)[i] for i in _documents(dataset))
@@ -232,7 +232,7 @@ class FunctionMetric(OwnMetric):
         self.needs = self.given & {"references", "images", "objects"}  # type: ignore[misc]
 
     def bind(self, dataset: CaptionDataset, store: Store | None = None) -> FunctionScorer | Absent:
-        if (absent := self.missing_part(dataset) or self.missing_tokenizer()) is not None:
+        if (absent := self.missing_part(dataset)) is not None:
             return absent
         settings = self.settings(self.function, store)
         if self.batched:

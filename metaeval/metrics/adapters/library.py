@@ -64,7 +64,7 @@ class LibraryMetric(OwnMetric):
             return Absent(
                 self.library, f"{self.library} is not installed", f"pip install {self.library}"
             )
-        if (absent := self.missing_tokenizer()) is not None:
+        if (absent := self.missing_part(dataset)) is not None:
             return absent
         code = self.code()
         settings = {**self.settings(code, store), "refs": self.references}

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.data import annotated_images
-from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.data.dataset import CaptionDataset
 from metaeval.data.fields import Fields
 from metaeval.data.own.score_files import Item, ScoreFiles, read_scores
 from metaeval.data.tidy import count_captions
@@ -165,10 +165,6 @@ class OwnMetric(Metric):
         kind = code if hasattr(code, "__qualname__") else type(code)
         settings["of"] = f"{kind.__module__}.{kind.__qualname__}"
         return settings
-
-    def missing_tokenizer(self) -> Absent | None:
-        """What keeps the tokeniser from running here, or `None`."""
-        return self.tokenizer.missing() if self.tokenizer is not None else None
 
     def texts(self, captions: Sequence[str]) -> list[str]:
         """The captions as the code is to see them."""
@@ -408,10 +404,6 @@ class ScoresFileMetric(OwnMetric):
             ScoreColumn(name + behind, bounds=self.bounds, higher_is_better=self.higher_is_better)
             for name in self.scores.columns
         )
-
-    def __getstate__(self) -> dict[str, object]:
-        """Without what was read: another process reads it itself."""
-        return {key: value for key, value in vars(self).items() if key != "scores"}
 
     def bind(self, dataset: CaptionDataset, store: Store | None = None) -> FileScorer:
         return FileScorer(self, dataset)

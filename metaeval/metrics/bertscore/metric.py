@@ -14,6 +14,7 @@ Sentence-BERT similarity (Reimers and Gurevych, 2019): cosine of mean-pooled sen
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from importlib.metadata import version
@@ -29,7 +30,7 @@ from metaeval.compute.device import missing_packages, precision_of, truthy
 from metaeval.compute.networks import load_once
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError, InputError
-from metaeval.metrics.base import CUT, Metric, ReferenceScorer, Scores
+from metaeval.metrics.base import CUT, Metric, ReferenceScorer, Scores, best_of_groups
 from metaeval.metrics.bertscore.sentences import EncodedSentences, count_cut
 from metaeval.options import DataType, Device, Positive, PositiveInt, checked
 from metaeval.readers.files import read_text, user_path
@@ -215,7 +216,24 @@ class TokenMetric(Metric):
         return bound if isinstance(bound, Absent) else self.scorer_class(self, dataset, bound)
 
 
-class BertScorer(ReferenceScorer):
+class EncodingScorer(ReferenceScorer):
+    """A scorer whose network reads captions; counts those that are longer than it reads."""
+
+    counted = MappingProxyType({CUT: "captions"})
+
+    @property
+    @abstractmethod
+    def encoder(self) -> TextEncoder:
+        """The network that reads captions."""
+
+    def tally(
+        self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
+    ) -> npt.NDArray[np.int64]:
+        has_score = [bool(self.dataset.references[i]) for i in image_index.tolist()]
+        return count_cut(self.encoder, captions, has_score)
+
+
+class BertScorer(EncodingScorer):
     """BERTScore against the references of a dataset, by a layer of a model.
 
     `baseline` is the F1 that becomes 0 by rescaling; `None`: no rescaling.
@@ -223,7 +241,6 @@ class BertScorer(ReferenceScorer):
 
     metric: BertScore
     usual_ms = 3.0
-    counted = MappingProxyType({CUT: "captions"})
 
     def __init__(
         self,
@@ -274,18 +291,7 @@ class BertScorer(ReferenceScorer):
         f1 = self._sentences.scores(_pairs(captions, groups))[:, 2]
         self._sentences.trim(but=self._kept)
         counts = np.array([len(group) for group in groups], dtype=np.intp)
-        scores = np.full((len(captions), 1), np.nan)
-        has_references = counts > 0
-        if has_references.any():
-            starts = (np.cumsum(counts) - counts)[has_references]
-            scores[has_references, 0] = np.maximum.reduceat(f1, starts)
-        return self._rescaled(scores)
-
-    def tally(
-        self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
-    ) -> npt.NDArray[np.int64]:
-        has_score = [bool(self.dataset.references[i]) for i in image_index.tolist()]
-        return count_cut(self.encoder, captions, has_score)
+        return self._rescaled(best_of_groups(f1, counts)[:, None])
 
     def explain(self, caption: str, image_index: int) -> Mapping[str, object] | None:
         """Which token of the caption met which token of each reference, and how alike they are."""
@@ -352,14 +358,13 @@ def _pairs(captions: Sequence[str], groups: Sequence[Sequence[str]]) -> list[tup
     return [(text, r) for text, group in zip(captions, groups, strict=True) for r in group]
 
 
-class TokenScorer(ReferenceScorer):
+class TokenScorer(EncodingScorer):
     """A scorer over the token vectors of BERTScore.
 
     `token_settings` are BERTScore's settings that are in its signature, `form` are its own.
     """
 
     metric: TokenMetric
-    counted = BertScorer.counted
     token_settings: ClassVar[tuple[str, ...]]
     form: ClassVar[Mapping[str, object]]
 
@@ -372,12 +377,6 @@ class TokenScorer(ReferenceScorer):
     def encoder(self) -> TextEncoder:
         """The network that reads captions."""
         return self._tokens.encoder
-
-    def tally(
-        self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
-    ) -> npt.NDArray[np.int64]:
-        has_score = [bool(self.dataset.references[i]) for i in image_index.tolist()]
-        return count_cut(self.encoder, captions, has_score)
 
 
 Floats = npt.NDArray[np.float64]

@@ -9,25 +9,22 @@ from __future__ import annotations
 import string
 from collections.abc import Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from metaeval.compute import transport
-from metaeval.compute.device import to_device
 from metaeval.metrics.base import Scores
 from metaeval.metrics.bertscore.metric import BertScore, TokenMetric, TokenScorer
 from metaeval.metrics.bertscore.sentences import EncodedSentences
 from metaeval.text.transformers import hub
 
-if TYPE_CHECKING:
-    import torch
-
 Floats = npt.NDArray[np.float64]
 
 _PUNCTUATION = frozenset(string.punctuation)
 _PAIRS = 4096  # of sentences compared at a time
+_EXACT = "donot_use_mm_for_euclid_dist"  # products of matrices lose the digits of small distances
 LOWEST = -1.0
 
 
@@ -77,7 +74,7 @@ class MoverScorer(TokenScorer):
             for reference in group
             if len(sentence.mass)
         ]
-        similar = iter((1 - _distances(pairs, self._tokens.encoder.device)).tolist())
+        similar = iter((1 - _distances(pairs)).tolist())
         scores = np.full((len(captions), 1), np.nan)
         for row, (sentence, group) in enumerate(zip(sentences, groups, strict=True)):
             if group:
@@ -146,8 +143,10 @@ class MoverScore(TokenMetric):
         )
 
 
-def _distances(pairs: Sequence[tuple[_Sentence, _Sentence]], device: torch.device) -> Floats:
+def _distances(pairs: Sequence[tuple[_Sentence, _Sentence]]) -> Floats:
     """[n] The least cost of turning the first sentence of each pair into the second."""
+    import torch
+
     distances = np.empty(len(pairs))
     sizes = np.array([(len(a.mass), len(b.mass)) for a, b in pairs], dtype=np.intp).reshape(-1, 2)
     for m, n, group in transport.group_by_size(sizes[:, 0], sizes[:, 1]):
@@ -155,19 +154,10 @@ def _distances(pairs: Sequence[tuple[_Sentence, _Sentence]], device: torch.devic
             some = [pairs[row] for row in which.tolist()]
             left, supply = _padded([a for a, _ in some], m)
             right, demand = _padded([b for _, b in some], n)
-            a, b, gives, takes = to_device(device, left, right, supply, demand)
-            distances[which] = transport.distances(
-                token_distances(a, b), gives, takes, on_device=device.type == "cuda"
-            )
+            tokens = torch.from_numpy(left), torch.from_numpy(right)
+            cost = torch.cdist(*tokens, compute_mode=_EXACT).permute(1, 2, 0).numpy()
+            distances[which] = transport.costs(cost, transport.flows(cost, supply, demand))
     return distances
-
-
-def token_distances(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
-    """Device section: [m, n, P] the distances between the tokens [P, m, d] and [P, n, d]."""
-    import torch
-
-    distances = torch.cdist(left, right, compute_mode="donot_use_mm_for_euclid_dist")
-    return distances.permute(1, 2, 0)
 
 
 def _padded(sentences: Sequence[_Sentence], size: int) -> tuple[Floats, Floats]:

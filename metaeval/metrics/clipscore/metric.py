@@ -36,7 +36,7 @@ import numpy.typing as npt
 from metaeval.compute.device import find, missing_packages, precision_of, truthy
 from metaeval.data import annotated_images
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.metrics.base import CUT, Metric, Scorer, Scores
+from metaeval.metrics.base import CUT, Metric, Scorer, Scores, best_of_groups
 from metaeval.metrics.clipscore import weights
 from metaeval.metrics.clipscore.network import TEXT_CHUNK, Clip, Vectors, tokenizer_of, too_long
 from metaeval.metrics.clipscore.weights import SCENES, SCENES_CLIP, ClipWeights
@@ -55,48 +55,6 @@ log = logging.getLogger(__name__)
 
 _NO_IMAGE = b"no image"
 _CHUNK = 2048  # vectors computed between two writes: what a killed run may lose
-
-
-class EmbeddingCache:
-    """Vectors of one model in the content store.
-
-    Parameters
-    ----------
-    store
-        Where they are kept; `None` keeps them in memory.
-    namespace
-        Whose vectors these are: model, weights, type, and everything else that changes them.
-    """
-
-    def __init__(self, store: Store | None, namespace: str) -> None:
-        self._store, self._namespace = store or MemoryStore(), namespace
-
-    def get(
-        self,
-        keys: Sequence[bytes],
-        compute: Callable[[Sequence[int]], Vectors],
-        what: str,
-        chunk: int = _CHUNK,
-    ) -> Vectors:
-        """Vectors [n, d] for n keys; `compute(positions)` makes those of unknown keys. `what` names
-        the work in the progress bar, `chunk` is how many are computed between two writes.
-
-        A vector of NaN, for something that could not be computed, is kept too.
-        """
-        known = self._store.get_many(self._namespace, list(dict.fromkeys(keys)))
-        first = {key: j for j, key in reversed(list(enumerate(keys)))}
-        todo = sorted(j for key, j in first.items() if key not in known)
-        with progress_bar(total=len(todo), desc=what, unit="") as bar:
-            for start in range(0, len(todo), chunk):
-                positions = todo[start : start + chunk]
-                vectors = compute(positions)
-                new = {keys[j]: vectors[k].tobytes() for k, j in enumerate(positions)}
-                self._store.put_many(self._namespace, new)
-                known.update(new)
-                bar.update(len(positions))
-        if not keys:
-            return np.empty((0, 0), np.float32)
-        return np.stack([np.frombuffer(known[key], dtype=np.float32) for key in keys])
 
 
 class ClipScorer(Scorer):
@@ -135,10 +93,10 @@ class ClipScorer(Scorer):
         if weights.tag == SCENES:
             self.training = training_facts(pretrained.read_card(SCENES_CLIP), settings)
         self.metric, self.dataset = metric, dataset
-        self._store, self._weights = store, weights
+        self._store, self._weights = store or MemoryStore(), weights
         identity = "|".join(f"{key}:{value}" for key, value in network.items())
-        self._text_vectors = EmbeddingCache(store, f"clip texts|{identity}|v:1")
-        self._image_vectors = EmbeddingCache(store, f"clip images|{identity}|{READING}|v:1")
+        self._of_texts = f"clip texts|{identity}|v:1"
+        self._of_images = f"clip images|{identity}|{READING}|v:1"
 
     @cached_property
     def network(self) -> Clip:
@@ -180,7 +138,7 @@ class ClipScorer(Scorer):
         def encode(positions: Sequence[int]) -> Vectors:
             return self._encode_images([paths[j] for j in positions])
 
-        vectors = self._image_vectors.get(keys, encode, "encoding images")
+        vectors = self._cached(self._of_images, keys, encode, "encoding images", _CHUNK)
         self._images = np.full((len(self.dataset), vectors.shape[1]), np.nan, np.float32)
         self._images[list(files)] = vectors
 
@@ -222,7 +180,35 @@ class ClipScorer(Scorer):
 
         keys = [hashlib.sha256(text.encode()).digest()[:16] for text in prefixed]
         chunk = TEXT_CHUNK[find(self.metric.device).type]
-        return self._text_vectors.get(keys, encode, "encoding captions", chunk)
+        return self._cached(self._of_texts, keys, encode, "encoding captions", chunk)
+
+    def _cached(
+        self,
+        namespace: str,
+        keys: Sequence[bytes],
+        compute: Callable[[Sequence[int]], Vectors],
+        what: str,
+        chunk: int,
+    ) -> Vectors:
+        """Vectors [n, d] for n keys, from the store; `compute(positions)` makes those of unknown
+        keys, `chunk` of them between two writes. `what` names the work in the progress bar.
+
+        A vector of NaN, for something that could not be computed, is kept too.
+        """
+        known = self._store.get_many(namespace, list(dict.fromkeys(keys)))
+        first = {key: j for j, key in reversed(list(enumerate(keys)))}
+        todo = sorted(j for key, j in first.items() if key not in known)
+        with progress_bar(total=len(todo), desc=what, unit="") as bar:
+            for start in range(0, len(todo), chunk):
+                positions = todo[start : start + chunk]
+                vectors = compute(positions)
+                new = {keys[j]: vectors[k].tobytes() for k, j in enumerate(positions)}
+                self._store.put_many(namespace, new)
+                known.update(new)
+                bar.update(len(positions))
+        if not keys:
+            return np.empty((0, 0), np.float32)
+        return np.stack([np.frombuffer(known[key], dtype=np.float32) for key in keys])
 
     def _encode_images(self, paths: Sequence[Path]) -> Vectors:
         """Unit vectors [n, d] of image files, NaN for one that cannot be read."""
@@ -358,12 +344,8 @@ class RefClipScorer(ClipScorer):
         if distinct:
             references = self.encode_texts(list(distinct))
             candidates = np.repeat(self.encode_texts(captions), counts, axis=0)
-            cosine = dot_rows(
-                candidates, references[[distinct[r] for group in groups for r in group]]
-            )
-            has_references = counts > 0
-            starts = (np.cumsum(counts) - counts)[has_references]
-            by_text[has_references] = np.maximum.reduceat(cosine, starts)
+            of_captions = references[[distinct[r] for group in groups for r in group]]
+            by_text = best_of_groups(dot_rows(candidates, of_captions), counts)
         return harmonic_mean(by_image, np.maximum(by_text, 0.0))
 
 

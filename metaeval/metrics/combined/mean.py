@@ -158,7 +158,6 @@ class MeanScorer(Scorer):
             for of_metric, k in zip(columns, self._place, strict=True)
         ]
         self.metric, self._scorers = metric, tuple(scorers)
-        self._pool = None if metric.scale == "none" else _pool(dataset)
         settings: dict[str, object] = {
             f"of{k + 1}": scorer.signatures[place].replace("|", ";")
             for k, (scorer, place) in enumerate(zip(scorers, self._place, strict=True))
@@ -166,8 +165,15 @@ class MeanScorer(Scorer):
         settings["scale"] = metric.scale
         if set(metric.weights) != {1.0}:
             settings["weights"] = hashlib.sha256(repr(metric.weights).encode()).hexdigest()[:12]
-        if self._pool is not None:
-            settings["pool"] = self._pool.digest(dataset)
+        self._pool: tuple[list[str], npt.NDArray[np.intp]] | None = None
+        if metric.scale != "none":
+            images = np.arange(min(len(dataset), _POOL))
+            captions = [dataset.human[i] for i in images] * 2
+            images = np.concatenate([images, np.roll(images, -1)])
+            pairs = zip(images.tolist(), captions, strict=True)
+            facts = content_digest([f"{dataset.image_ids[i]}\0{text}" for i, text in pairs])
+            self._pool = captions, images
+            settings["pool"] = f"{len(captions)}-{hashlib.sha256(facts).hexdigest()[:8]}"
         super().__init__([metric.column_of(columns)], settings | {"v": 1})
         self.batch_size = min(scorer.batch_size for scorer in scorers)
         self.foreign = any(scorer.foreign for scorer in scorers)
@@ -184,7 +190,7 @@ class MeanScorer(Scorer):
             scorer.prepare()
         self._scales: list[Floats] = []
         if self._pool is not None:
-            scores = self._scores(self._pool.captions, self._pool.images)
+            scores = self._scores(*self._pool)
             self._scales = [np.sort(each[~np.isnan(each)]) for each in scores.T]
 
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
@@ -210,27 +216,6 @@ class MeanScorer(Scorer):
     def close(self) -> None:
         for scorer in self._scorers:
             scorer.close()
-
-
-class _Pool:
-    """The captions by whose scores others are scaled, and the images that they are scored for."""
-
-    def __init__(self, captions: Sequence[str], images: npt.NDArray[np.intp]) -> None:
-        self.captions, self.images = list(captions), images
-
-    def digest(self, dataset: CaptionDataset) -> str:
-        """How many captions, and a digest of them and of their images' ids."""
-        facts = [
-            f"{dataset.image_ids[i]}\0{text}"
-            for text, i in zip(self.captions, self.images.tolist(), strict=True)
-        ]
-        return f"{len(facts)}-{hashlib.sha256(content_digest(facts)).hexdigest()[:8]}"
-
-
-def _pool(dataset: CaptionDataset) -> _Pool:
-    n = min(len(dataset), _POOL)
-    images = np.arange(n)
-    return _Pool([*dataset.human[:n]] * 2, np.concatenate([images, np.roll(images, -1)]))
 
 
 def _scaled(scores: Floats, pool: Floats, scale: str) -> Floats:

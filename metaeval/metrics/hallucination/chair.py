@@ -10,7 +10,7 @@ before whose words it does not name an object. The last two may be left out.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -92,6 +92,11 @@ class Ontology:
                 mentions.append((" ".join(tokens[i:after]), category))
             i = after
         return mentions
+
+    def categories_of(self, labels: Collection[str], texts: Sequence[str] = ()) -> frozenset[str]:
+        """The categories that labels of objects are or mention, and that texts mention."""
+        mentioned = {c for text in (*labels, *texts) for _, c in self.mentions(text)}
+        return frozenset(mentioned | (set(labels) & set(self.categories)))
 
     def _qualifies(self, tokens: Sequence[str], start: int, after: int) -> bool:
         """Whether the word at `start` only modifies the next one."""
@@ -269,9 +274,7 @@ class ChairScorer(SummableScorer):
         if not references and not labels:
             return None
         if image not in self._truth:
-            texts = [*labels, *references]
-            mentioned = {category for text in texts for _, category in self.ontology.mentions(text)}
-            self._truth[image] = frozenset(mentioned | (labels & set(self.ontology.categories)))
+            self._truth[image] = self.ontology.categories_of(labels, references)
         return self._truth[image]
 
     def _labels(self, image: int) -> set[str]:
@@ -325,11 +328,9 @@ class GoldLabels(Metric):
     def bind(
         self, dataset: CaptionDataset, store: Store | None = None
     ) -> GoldLabelsScorer | Absent:
-        if (absent := self.missing_part(dataset)) is not None:
-            return absent
         if not self.ontology.is_file():
             return Absent("ontology", f"there is no ontology at {self.ontology}", "give its file")
-        return GoldLabelsScorer(self, dataset)
+        return self.missing_part(dataset) or GoldLabelsScorer(self, dataset)
 
 
 class GoldLabelsScorer(Scorer):
@@ -342,13 +343,11 @@ class GoldLabelsScorer(Scorer):
         settings = {"ontology": self._words.identity, "src": f"gold{metric.noise.identity}", "v": 1}
         super().__init__(metric.columns, settings)
         objects: Any = dataset.part("objects")
-        known = set(self._words.categories)
         self._gold: list[frozenset[str]] = []
         for image_id in dataset.image_ids:
             given = objects.get(image_id)
             labels = () if given is None else metric.noise.apply(given, image_id).labels
-            named = {c for label in set(labels) for _, c in self._words.mentions(label)}
-            self._gold.append(frozenset(named | (set(labels) & known)))
+            self._gold.append(self._words.categories_of(set(labels)))
 
     def context(self, index: int) -> bytes:
         return content_digest(sorted(self._gold[index]))

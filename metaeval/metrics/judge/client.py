@@ -8,9 +8,9 @@ import logging
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+from email.utils import mktime_tz, parsedate_tz
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -30,6 +30,8 @@ from metaeval.runs.answers import Answer
 
 if TYPE_CHECKING:
     import httpx
+
+    from metaeval.metrics.judge.metric import Judge
 
 log = logging.getLogger(__name__)
 
@@ -69,42 +71,24 @@ class JudgeStopped(MetaevalError):
         self.remedy = remedy
 
 
-@dataclass(frozen=True)
-class Limits:
-    """How an endpoint is called; see `Judge` for the options of the same names."""
-
-    concurrency: int
-    requests_per_minute: int | None
-    tokens_per_minute: int | None
-    timeout: float
-    retries: int
-    max_failures: int | None
-    max_tokens: int
-    chars_per_token: float
-    image_tokens: int
-
-
 @dataclass
 class Endpoint:
     """A chat endpoint.
 
     Parameters
     ----------
-    base_url
-        "https://api.example.org/v1"; `/chat/completions` is added.
+    judge
+        The options: address, concurrency, rates, patience.
     key
         Sent as a bearer token; it is removed from whatever the endpoint returns (see `redaction`).
-    limits
-        Concurrency, rates, patience.
     ledger
         The budget.
     save
         Called with each answer before the next request: it must be on disk on return.
     """
 
-    base_url: str
+    judge: Judge
     key: str | None
-    limits: Limits
     ledger: Ledger
     save: Callable[[Answer], None]
     failures: dict[str, str] = field(default_factory=dict)
@@ -135,13 +119,13 @@ class Endpoint:
 
         logging.getLogger("httpx").setLevel(logging.WARNING)  # a line for every request
         self._redact = redaction(self.key)
-        limits, n = self.limits, min(self.limits.concurrency, len(requests))
-        per_minute, tokens = limits.requests_per_minute, limits.tokens_per_minute
+        n = min(self.judge.concurrency, len(requests))
+        per_minute, tokens = self.judge.requests_per_minute, self.judge.tokens_per_minute
         self._requests = AsyncLimiter(1, 60 / per_minute) if per_minute else None
         self._tokens = AsyncLimiter(tokens, 60) if tokens else None
         self._settled = asyncio.Condition()
-        local = urlsplit(self.base_url).hostname in ("localhost", "127.0.0.1", "::1")
-        context = httpx.create_ssl_context(trust_env=not local)
+        trusts = not self.judge.is_local  # proxies and certificates of the environment
+        context = httpx.create_ssl_context(trust_env=trusts)
         # A connection pool looks through all its connections for each request, so every worker has
         # a client of its own.
         headers = {"Accept-Encoding": "gzip", "Content-Type": "application/json"}
@@ -150,7 +134,7 @@ class Endpoint:
             httpx.AsyncClient(
                 headers=headers,
                 timeout=None,  # each attempt has one timeout as a whole
-                trust_env=not local,
+                trust_env=trusts,
                 verify=context,
             )
             for _ in range(n)
@@ -177,7 +161,7 @@ class Endpoint:
                 try:
                     answer = await self._answer(request, http)
                 except Retriable as error:
-                    attempts = self.limits.retries + 1
+                    attempts = self.judge.retries + 1
                     self._fail(request, f"{error}" + f" ({attempts} attempts)" * (attempts > 1))
                 except (RequestFailed, InputError) as error:
                     self._fail(request, str(error))
@@ -189,8 +173,9 @@ class Endpoint:
 
     def _fail(self, request: Request, reason: str) -> None:
         self.failures[request.key] = reason
-        most = self.limits.max_failures
-        log.info("no answer for %r of image %s: %s", request.caption, request.image_id, reason)
+        most = self.judge.max_failures
+        image_id, caption, *_ = request.subject
+        log.info("no answer for %r of image %s: %s", caption, image_id, reason)
         if most is not None and len(self.failures) > most:
             raise JudgeStopped(
                 f"more than {most} requests failed, the last with: {reason}",
@@ -217,7 +202,7 @@ class Endpoint:
             self.repeated += 1
 
         attempts = AsyncRetrying(
-            stop=stop_after_attempt(self.limits.retries + 1),
+            stop=stop_after_attempt(self.judge.retries + 1),
             retry=retry_if_exception_type(Retriable),
             wait=wait,
             before_sleep=count,
@@ -227,14 +212,14 @@ class Endpoint:
 
     async def _attempt(self, request: Request, http: httpx.AsyncClient) -> Answer:
         """One attempt, within the budget and the limits."""
-        limits = self.limits
-        estimate = request.estimated_tokens(limits.chars_per_token, limits.image_tokens)
-        cost = request.most_cost(limits.image_tokens, limits.max_tokens)
+        judge = self.judge
+        estimate = request.estimated_tokens(judge.chars_per_token, judge.image_tokens)
+        cost = request.most_cost(judge.image_tokens, judge.longest_answer)
         await self._reserve(cost)
         usage, key = NOTHING, ""
         try:
             if self._tokens is not None:
-                amount = min(estimate + limits.max_tokens, self._tokens.max_rate)
+                amount = min(estimate + judge.longest_answer, self._tokens.max_rate)
                 await self._tokens.acquire(amount)
             await self._wait_for_turn()
             answer = await self._send(request, http)
@@ -261,9 +246,9 @@ class Endpoint:
     async def _reserve(self, cost: Cost) -> None:
         """Reserve a cost, waiting for requests in flight that may turn out cheaper."""
         async with self._settled:
-            while not self.ledger.reserve(cost):
+            while (ceiling := self.ledger.exceeded_by(cost)) is not None:
                 if self.ledger.reserved.calls == 0:
-                    ceiling, unstated = self.ledger.exceeded_by(cost), self.ledger.unstated
+                    unstated = self.ledger.unstated
                     most = f" ({unstated:,} at their most: no usage is stated)" if unstated else ""
                     raise JudgeStopped(
                         f"{ceiling} is reached after {self.ledger.spent.calls:,} calls{most}",
@@ -271,8 +256,8 @@ class Endpoint:
                     )
                 await self._settled.wait()
             if self._stop is not None:
-                self.ledger.reserved = self.ledger.reserved.minus(cost)
                 raise self._stop
+            self.ledger.reserved = self.ledger.reserved.plus(cost)
 
     async def _send(self, request: Request, http: httpx.AsyncClient) -> Answer:
         """One HTTP request; Retriable, RequestFailed or JudgeStopped without an answer."""
@@ -281,10 +266,10 @@ class Endpoint:
         body = await asyncio.to_thread(request.body) if request.image else request.payload
         content = json.dumps(body)
         started = time.perf_counter()
-        address = f"{self.base_url.rstrip('/')}/chat/completions"
+        address = f"{str(self.judge.base_url).rstrip('/')}/chat/completions"
         try:
             async with (
-                asyncio.timeout(self.limits.timeout),
+                asyncio.timeout(self.judge.timeout),
                 http.stream("POST", address, content=content) as response,
             ):
                 reply = await read_body(response)
@@ -293,12 +278,12 @@ class Endpoint:
         except BadReply as error:
             problem, usage = f"the endpoint's reply is not a chat completion ({error})", error.usage
         except TimeoutError:
-            problem, usage = f"no answer within {self.limits.timeout:g} s", UNKNOWN
+            problem, usage = f"no answer within {self.judge.timeout:g} s", UNKNOWN
         except httpx.HTTPError as error:
             problem = f"{type(error).__name__}: {one_line(self._redact(str(error)))}"
             usage = UNKNOWN
             if isinstance(error, httpx.ConnectError):
-                problem, usage = _no_connection(self.base_url, error) or problem, NOTHING
+                problem, usage = _no_connection(str(self.judge.base_url), error) or problem, NOTHING
         raise Retriable(problem, usage=usage)
 
     def _check_status(self, response: httpx.Response, body: bytes) -> None:
@@ -347,14 +332,8 @@ def retry_after(header: str | None) -> float | None:
     """The seconds in a `Retry-After` header: a number of seconds, or a date."""
     if header is None:
         return None
-    try:
+    with suppress(ValueError):
         return max(0.0, float(header))
-    except ValueError:
-        pass
-    try:
-        moment = parsedate_to_datetime(header)
-    except (ValueError, TypeError):
-        return None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return max(0.0, (moment - datetime.now(UTC)).total_seconds())
+    with suppress(ValueError, TypeError, OverflowError):
+        return max(0.0, mktime_tz(parsedate_tz(header)) - time.time())  # type: ignore[arg-type]
+    return None

@@ -8,7 +8,7 @@ import logging
 import math
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
@@ -25,7 +25,7 @@ from metaeval.data import annotated_images
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError, InputError
 from metaeval.metrics.base import Metric, NotScored, Scorer, Scores, reference_digests, split_pair
-from metaeval.metrics.judge.client import Endpoint, Limits, key_from
+from metaeval.metrics.judge.client import Endpoint, key_from
 from metaeval.metrics.judge.reply import (
     PARSERS,
     Choice,
@@ -98,29 +98,23 @@ class JudgeScorer(Scorer):
         return annotated_images.digests(self._paths, self.store)
 
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
-        index = image_index.tolist()
-        files = self.metric.files
+        index, files = image_index.tolist(), self.metric.files
         if files is not None and not files.by_request:
-            return self._score_recorded(captions, index)
-        items = [self._requests(c, i) for c, i in zip(captions, index, strict=True)]
-        self._get_answers([request for item in items for request, _ in item])
-        rows = [
-            self._row(text, i, [(self._answers.get(r.key), swapped) for r, swapped in item])
-            for text, i, item in zip(captions, index, items, strict=True)
-        ]
+            of_items = [self._of_file(c, i) for c, i in zip(captions, index, strict=True)]
+        else:
+            items = [self._requests(c, i) for c, i in zip(captions, index, strict=True)]
+            self._get_answers([request for item in items for request, _ in item])
+            of_items = [[(self._answers.get(r.key), back) for r, back in item] for item in items]
+        rows = [self._row(*each) for each in zip(captions, index, of_items, strict=True)]
         return np.array(rows, dtype=np.float64).reshape(len(captions), len(self.columns))
 
-    def _score_recorded(self, captions: Sequence[str], index: Sequence[int]) -> Scores:
-        """Scores from a foreign file, whose answers belong to images and captions."""
-        files, rows = self.metric.files, []
-        assert files is not None
-        for caption, i in zip(captions, index, strict=True):
-            image_id = str(self.dataset.image_ids[i])
-            answers = files.of_item(image_id, caption)
-            if not answers and self.metric.resolved_mode == "replay_or_fail":
-                raise self._not_recorded(image_id, caption)
-            rows.append(self._row(caption, i, [(a, False) for a in answers]))
-        return np.array(rows, dtype=np.float64).reshape(len(captions), len(self.columns))
+    def _of_file(self, caption: str, index: int) -> list[tuple[Answer | None, bool]]:
+        """The answers of a foreign file, which belong to images and captions."""
+        image_id, files = str(self.dataset.image_ids[index]), self.metric.files
+        answers = files.of_item(image_id, caption) if files is not None else []
+        if not answers and self.metric.resolved_mode == "replay_or_fail":
+            raise self._not_recorded(image_id, caption)
+        return [(answer, False) for answer in answers]
 
     def _row(
         self, text: str, index: int, answers: Sequence[tuple[Answer | None, bool]]
@@ -140,7 +134,8 @@ class JudgeScorer(Scorer):
             escaped |= SURROGATE.search(answer.answer) is not None  # `storable` escapes it
             if journal is not None:  # pairwise, the score of the caption A
                 score = math.nan if bad else float(np.mean(parsed))
-                usd = usage_of(answer).usd(self.metric.price)
+                usage = usage_of(answer)
+                usd = None if None in usage else Cost(1, *usage).usd(self.metric.price)  # type: ignore[arg-type]
                 journal.use(replace(answer, score=score, judge=self.columns[-1].name, usd=usd))
             if swapped:
                 parsed = tuple(low + high - value for value in parsed)
@@ -234,7 +229,7 @@ class JudgeScorer(Scorer):
         if not todo:
             return
         if metric.resolved_mode == "replay_or_fail":
-            raise self._not_recorded(todo[0].image_id, todo[0].caption)
+            raise self._not_recorded(*todo[0].subject[:2])
         if metric.resolved_mode == "record" and metric.batch_import is None:
             self._ask(todo, [r for key, r in wanted.items() if key in self._answers])
 
@@ -254,12 +249,12 @@ class JudgeScorer(Scorer):
             self._answers[key.hex()] = Answer.from_record(record, file=None, where="the cache")
 
     def _ask(self, todo: Sequence[Request], answered: Sequence[Request]) -> None:
-        metric, limits = self.metric, self.metric.limits
+        metric = self.metric
         # one budget for all of a run's requests to this judge, however often it is bound
         of_run = _LEDGERS.setdefault(current_journal() or self, {})
         ledger = of_run.setdefault(self.signatures[-1], Ledger(metric.budget or {}, metric.price))
         for request in answered:
-            most = request.most_cost(limits.image_tokens, limits.max_tokens)
+            most = request.most_cost(metric.image_tokens, metric.longest_answer)
             ledger.record(most, usage_of(self._answers[request.key]), request.key)
         if metric.dry_run or metric.batch_export is not None:
             self._send_nothing(todo)
@@ -271,7 +266,7 @@ class JudgeScorer(Scorer):
             self._save([answer])
             unparsed += any(map(math.isnan, metric.answer_parser.read(answer)))
 
-        endpoint = Endpoint(str(metric.base_url), key, limits, ledger, save)
+        endpoint = Endpoint(metric, key, ledger, save)
         with progress.progress_bar(total=len(todo), desc=metric.name, unit=" calls") as bar:
 
             def advance(n: int) -> None:
@@ -320,7 +315,7 @@ class JudgeScorer(Scorer):
                 "run again with metric.judge.batch_import=FILE when they are answered",
             )
         tokens = sum(r.estimated_tokens(metric.chars_per_token, metric.image_tokens) for r in todo)
-        cost = Cost(len(todo), tokens, len(todo) * metric.limits.max_tokens)
+        cost = Cost(len(todo), tokens, len(todo) * metric.longest_answer)
         usd = cost.usd(metric.price)
         price = "no price is declared" if usd is None else f"at most about {usd:,.2f} USD"
         raise NotScored(
@@ -589,11 +584,15 @@ class Judge(Metric):
         return ReplayFiles(self.replay) if self.replay else None
 
     @property
-    def limits(self) -> Limits:
-        """How the endpoint is asked; `max_tokens` is the most that one call may answer."""
-        limits = Limits(**{f.name: getattr(self, f.name) for f in fields(Limits)})
+    def longest_answer(self) -> int:
+        """The most tokens that one call may answer."""
         most = [self.request_parameters.get(name) for name in _OUTPUT_LIMITS]
-        return replace(limits, max_tokens=max(n for n in (1, *most) if isinstance(n, int)))
+        return max(n for n in (1, *most) if isinstance(n, int))
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the endpoint is on this machine."""
+        return urlsplit(self.base_url or "").hostname in ("localhost", "127.0.0.1", "::1")
 
     @property
     def request_parameters(self) -> dict[str, object]:
@@ -640,7 +639,7 @@ class Judge(Metric):
                 return Absent(
                     "judge", f"{missing[0]} is not installed", "pip install 'metaeval[judge]'"
                 )
-            host, key = urlsplit(self.base_url or "").hostname, key_from(self.api_key_env)
+            key = key_from(self.api_key_env)
             if key is not None and not _KEY.fullmatch(key):
                 return Absent(
                     "key",
@@ -648,15 +647,10 @@ class Judge(Metric):
                     "control character or one that is not ASCII",
                     "set it to the key alone",
                 )
-            if key is None and host not in ("localhost", "127.0.0.1", "::1"):
+            if key is None and not self.is_local:
                 return Absent(
                     "key",
                     f"the environment variable {self.api_key_env} is not set",
                     f"export {self.api_key_env}=…, or name another in metric.judge.api_key_env",
                 )
         return JudgeScorer(self, dataset, store)
-
-    def __getstate__(self) -> dict[str, object]:
-        """Without what was read: another process reads it itself."""
-        lazy = ("template", "answer_parser", "files")
-        return {key: value for key, value in vars(self).items() if key not in lazy}

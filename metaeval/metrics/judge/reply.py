@@ -106,10 +106,7 @@ def answer_from(
         key=request.key,
         request=request.text,
         answer=text(content) or "",
-        image_id=request.image_id,
-        caption=request.caption,
-        rival=request.rival,
-        sample=request.sample,
+        **request.subject._asdict(),
         finish_reason=text(choice.get("finish_reason")),
         refusal=text(message.get("refusal")),
         logprobs=text(logprobs),
@@ -169,24 +166,20 @@ class Parser(ABC):
     Class attributes
     ----------------
     name, version
-        Together its identity. The version is raised when an answer would be read differently.
+        Together its identity, `leading_number-1`, to which its options are added. The version is
+        raised when an answer would be read differently.
+    aspects
+        The names of several scores in one answer; empty where there is one.
     """
 
     name: ClassVar[str]
     version: ClassVar[int] = 1
 
+    aspects: tuple[str, ...] = ()
+
     def __init__(self, low: float, high: float) -> None:
         self.low, self.high = low, high
-
-    @property
-    def signature(self) -> str:
-        """Its identity: `leading_number-1`."""
-        return f"{self.name}-{self.version}"
-
-    @property
-    def aspects(self) -> tuple[str, ...]:
-        """The names of several scores in one answer; empty where there is one."""
-        return ()
+        self.signature = f"{self.name}-{self.version}"
 
     def read(self, answer: Answer) -> tuple[float, ...]:
         """The scores in an answer, of which the captions that it quotes are no part."""
@@ -257,10 +250,7 @@ class Regex(PatternParser):
                 f"metric.judge.pattern: {pattern!r} has no group; put the number in parentheses: "
                 r"'Score: (\d+)'"
             )
-
-    @property
-    def signature(self) -> str:
-        return f"{super().signature}({self.pattern.pattern})"
+        self.signature += f"({pattern})"
 
 
 class Json(Parser):
@@ -275,19 +265,12 @@ class Json(Parser):
 
     def __init__(self, low: float, high: float, fields: Sequence[str] = ()) -> None:
         super().__init__(low, high)
-        self.fields = tuple(fields)
-
-    @property
-    def signature(self) -> str:
-        return f"{super().signature}({','.join(self.fields or ('score',))})"
-
-    @property
-    def aspects(self) -> tuple[str, ...]:
-        return self.fields
+        self.aspects = tuple(fields)
+        self._wanted = self.aspects or ("score",)
+        self.signature += f"({','.join(self._wanted)})"
 
     def parse(self, answer: Answer) -> tuple[float, ...]:
-        wanted = self.fields or ("score",)
-        having: list[dict[str, Any]] = []
+        wanted, having = self._wanted, list[dict[str, Any]]()
         within: list[Any] = [last_object(answer.answer)]
         while within:
             value = within.pop()
@@ -347,11 +330,8 @@ class Choice(Parser):
             r"\s*(?:$|[\n.,:;!—–-])",
             re.IGNORECASE,
         )
-
-    @property
-    def signature(self) -> str:
         values = ",".join(f"{label}={value:g}" for label, value in self.choices.items())
-        return f"{super().signature}({values})"
+        self.signature += f"({values})"
 
     def parse(self, answer: Answer) -> tuple[float, ...]:
         match = self._pattern.match(answer.answer)

@@ -69,12 +69,6 @@ class Usage(NamedTuple):
     prompt: int | None = None
     completion: int | None = None
 
-    def usd(self, price: Price | None) -> float | None:
-        """The price of a call, `None` where no price is declared or the usage is not stated."""
-        if self.prompt is None or self.completion is None:
-            return None
-        return Cost(1, self.prompt, self.completion).usd(price)
-
 
 UNKNOWN = Usage()
 NOTHING = Usage(0, 0)  # of a request that is not charged
@@ -132,13 +126,6 @@ class Ledger:
             if isinstance(ceiling, int | float) and value > ceiling:
                 return f"budget.{name}={ceiling:g}"
         return None
-
-    def reserve(self, cost: Cost) -> bool:
-        """Set a cost aside, unless a ceiling forbids it."""
-        if self.exceeded_by(cost) is not None:
-            return False
-        self.reserved = self.reserved.plus(cost)
-        return True
 
     def settle(self, reserved: Cost, usage: Usage, key: str) -> None:
         """Replace a reserved cost by the real one; a failed attempt has no key."""
@@ -220,65 +207,9 @@ class Prompt:
                 "it may use caption, first, second, references and image"
             ) from None
 
-    def __getstate__(self) -> dict[str, object]:
-        return {key: value for key, value in vars(self).items() if key != "_template"}
-
 
 _QUALITY = 90  # of the JPEG that is sent
 _MESSAGE_TOKENS = 8  # what a chat template adds to a message, about
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """One request.
-
-    Attributes
-    ----------
-    key
-        SHA-256 of `text`, hexadecimal.
-    text
-        All that the answer may depend on, as canonical JSON; an image is its digest and size.
-    payload
-        The body of the HTTP request, without the image.
-    image, size
-        The image's file and the length of the longer side that is sent; `None` without an image.
-    image_id, caption, rival, sample
-        As in `metaeval.runs.answers.Answer`.
-    """
-
-    key: str
-    text: str
-    payload: Mapping[str, Any]
-    image: Path | None
-    size: int | None
-    image_id: str
-    caption: str
-    rival: str | None
-    sample: int
-
-    def body(self) -> dict[str, Any]:
-        """The body with the image as a data URL; InputError for an image that cannot be read."""
-        body = dict(self.payload)
-        if self.image is not None and self.size is not None:
-            *others, last = body["messages"]
-            parts = [
-                {"type": "text", "text": last["content"]},
-                {"type": "image_url", "image_url": {"url": data_url(self.image, self.size)}},
-            ]
-            body["messages"] = [*others, {**last, "content": parts}]
-        return body
-
-    def estimated_tokens(self, chars_per_token: float, image_tokens: int) -> int:
-        """Tokens of the prompt, about: characters by a declared ratio, and those of the image."""
-        texts = [m["content"] for m in self.payload["messages"]]
-        text = sum(-int(-len(text) // chars_per_token) + _MESSAGE_TOKENS for text in texts)
-        return text + (image_tokens if self.image is not None else 0)
-
-    def most_cost(self, image_tokens: int, max_tokens: int) -> Cost:
-        """What the request cannot exceed: no token of its prompt is shorter than a byte."""
-        texts = [m["content"].encode() for m in self.payload["messages"]]
-        text = sum(len(text) + 2 * _MESSAGE_TOKENS for text in texts)
-        return Cost(1, text + (image_tokens if self.image is not None else 0), max_tokens)
 
 
 class Attachment(NamedTuple):
@@ -298,6 +229,54 @@ class Subject(NamedTuple):
     sample: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request.
+
+    Attributes
+    ----------
+    key
+        SHA-256 of `text`, hexadecimal.
+    text
+        All that the answer may depend on, as canonical JSON; an image is its digest and size.
+    payload
+        The body of the HTTP request, without the image.
+    subject, image
+        What it is about, and the image that it shows, if any.
+    """
+
+    key: str
+    text: str
+    payload: Mapping[str, Any]
+    subject: Subject
+    image: Attachment | None
+
+    def body(self) -> dict[str, Any]:
+        """The body with the image as a data URL; InputError for an image that cannot be read."""
+        body = dict(self.payload)
+        if self.image is not None:
+            *others, last = body["messages"]
+            url = data_url(self.image.path, self.image.size)
+            parts = [
+                {"type": "text", "text": last["content"]},
+                {"type": "image_url", "image_url": {"url": url}},
+            ]
+            body["messages"] = [*others, {**last, "content": parts}]
+        return body
+
+    def estimated_tokens(self, chars_per_token: float, image_tokens: int) -> int:
+        """Tokens of the prompt, about: characters by a declared ratio, and those of the image."""
+        texts = [m["content"] for m in self.payload["messages"]]
+        text = sum(-int(-len(text) // chars_per_token) + _MESSAGE_TOKENS for text in texts)
+        return text + (image_tokens if self.image is not None else 0)
+
+    def most_cost(self, image_tokens: int, max_tokens: int) -> Cost:
+        """What the request cannot exceed: no token of its prompt is shorter than a byte."""
+        texts = [m["content"].encode() for m in self.payload["messages"]]
+        text = sum(len(text) + 2 * _MESSAGE_TOKENS for text in texts)
+        return Cost(1, text + (image_tokens if self.image is not None else 0), max_tokens)
+
+
 def make_request(
     messages: Sequence[Mapping[str, str]],
     parameters: Mapping[str, object],
@@ -312,13 +291,12 @@ def make_request(
     """
     payload = {**parameters, "messages": list(messages)}
     identity: dict[str, Any] = {"endpoint": endpoint, "sample": subject.sample, **payload}
-    path = size = None
     if image is not None:
-        path, size = image.path, image.size
-        identity["image"] = {"sha256": image.digest.hex(), "size": size, "jpeg": _QUALITY}
+        shown = {"sha256": image.digest.hex(), "size": image.size, "jpeg": _QUALITY}
+        identity["image"] = shown
     text = json.dumps(identity, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     key = hashlib.sha256(text.encode()).hexdigest()
-    return Request(key, text, payload, path, size, *subject)
+    return Request(key, text, payload, subject, image)
 
 
 def data_url(path: Path, size: int) -> str:

@@ -8,7 +8,7 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.compute.device import fill_rows, group_rows_by_length, missing_packages
+from metaeval.compute.device import fill_rows, group_rows_by_keys, missing_packages
 from metaeval.compute.networks import load_once
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.metrics.base import Metric, Scorer, Scores
@@ -102,16 +102,16 @@ class LmScorer(Scorer):
         ids = self._vocabulary.encode_all([captions[k] for k in rows.tolist()])
         # captions of one length, always so many together: a caption's numbers do not depend on
         # the others in the call
-        for length, same in group_rows_by_length([len(each) for each in ids]):
-            for start in range(0, len(same), _ROWS):
-                part = same[start : start + _ROWS]
-                tokens = torch.tensor([ids[k] for k in fill_rows(part, _ROWS).tolist()])
-                with torch.inference_mode():
-                    logs = self._model(tokens)[: len(part)].double()
-                    unigrams = self._model.unigrams.double()[tokens[: len(part), 1:]]
-                conditional, common = logs.sum(dim=1).numpy(), unigrams.sum(dim=1).numpy()
-                scores[rows[part], 0] = [float(np.exp(x)) for x in conditional / (length - 1)]
-                scores[rows[part], 1] = (conditional - common) / (length - 1)
+        lengths = np.array([len(each) for each in ids], dtype=np.int64)
+        for part in group_rows_by_keys(lengths, most=_ROWS):
+            tokens = torch.tensor([ids[k] for k in fill_rows(part, _ROWS).tolist()])
+            with torch.inference_mode():
+                logs = self._model(tokens)[: len(part)].double()
+                unigrams = self._model.unigrams.double()[tokens[: len(part), 1:]]
+            conditional, common = logs.sum(dim=1).numpy(), unigrams.sum(dim=1).numpy()
+            n = tokens.shape[1] - 1
+            scores[rows[part], 0] = [float(np.exp(x)) for x in conditional / n]
+            scores[rows[part], 1] = (conditional - common) / n
         return scores
 
     def tally(

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.compute.device import fill_rows, group_rows_by_length, missing_packages
+from metaeval.compute.device import fill_rows, group_rows_by_keys, missing_packages
 from metaeval.compute.networks import load_once
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.metrics.base import Metric, Scores, reference_digests
@@ -194,11 +194,10 @@ class LearnToEvalScorer(RegionScorer):
 
         vectors = torch.zeros(len(captions), self._model.shape.hidden)
         ids = self._vocabulary.encode_all(captions)
-        for length, same in group_rows_by_length([len(each) for each in ids]):
-            for start in range(0, len(same), _ROWS):
-                part = same[start : start + _ROWS]
-                tokens = torch.tensor([ids[k] for k in fill_rows(part, _ROWS).tolist()])
-                with torch.inference_mode():
-                    read = self._model.read(tokens, torch.full((len(tokens),), length))
-                vectors[torch.from_numpy(part)] = read[: len(part)]
+        lengths = np.array([len(each) for each in ids], dtype=np.int64)
+        for part in group_rows_by_keys(lengths, most=_ROWS):
+            tokens = torch.tensor([ids[k] for k in fill_rows(part, _ROWS).tolist()])
+            with torch.inference_mode():
+                read = self._model.read(tokens, torch.full((_ROWS,), tokens.shape[1]))
+            vectors[torch.from_numpy(part)] = read[: len(part)]
         return vectors

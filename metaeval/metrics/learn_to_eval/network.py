@@ -84,8 +84,7 @@ class CaptionJudge(nn.Module):
 
     def see(self, means: torch.Tensor) -> torch.Tensor:
         """[n, hidden] of the images' mean regions [n, dim]."""
-        if self.image is None:
-            raise ValueError("this network does not look at images")
+        assert self.image is not None
         return self.image(means)
 
     def judge(

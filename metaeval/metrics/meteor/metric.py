@@ -404,11 +404,8 @@ class Meteor(SummableMetric):
         return absent
 
     def bind(self, dataset: CaptionDataset, store: Store | None = None) -> MeteorScorer | Absent:
-        absent = self.missing_part(dataset) or (
-            self.tokenizer.missing() if self.tokenizer else None
-        )
         installation = find_installation()
-        if absent is not None:
+        if (absent := self.missing_part(dataset)) is not None:
             return absent
         if isinstance(installation, Absent):
             return installation

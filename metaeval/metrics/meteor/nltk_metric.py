@@ -11,11 +11,12 @@ from __future__ import annotations
 import shutil
 import sys
 import warnings
-from collections.abc import Sequence
-from functools import cache as remembered
+from collections.abc import Callable, Sequence
+from functools import cache as remembered, partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -170,7 +171,7 @@ class MeteorNltk(Metric):
         self, dataset: CaptionDataset, store: Store | None = None
     ) -> MeteorNltkScorer | Absent:
         folder = find_wordnet(self.cache)
-        if (absent := self.missing_part(dataset) or self.tokenizer.missing()) is not None:
+        if (absent := self.missing_part(dataset)) is not None:
             return absent
         if isinstance(folder, Absent):
             return folder
@@ -199,7 +200,7 @@ class MeteorNltkScorer(ReferenceScorer):
         self._folder = folder
 
     def prepare(self) -> None:
-        self._matched = NltkPairScore(self._folder)
+        self._matched = pair_score(self._folder)
         self._references = self.metric.tokenizer.of_groups(self.dataset.references)
 
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
@@ -211,28 +212,6 @@ class MeteorNltkScorer(ReferenceScorer):
                 mean = self.metric.references == "mean"
                 result[row] = sum(scores) / len(scores) if mean else max(scores)
         return result
-
-
-class NltkPairScore:
-    """nltk's score of one caption against one reference, both split into words.
-
-    Parameters
-    ----------
-    folder
-        WordNet's files.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        from nltk.stem.porter import PorterStemmer
-        from nltk.translate.meteor_score import single_meteor_score
-
-        self._score = single_meteor_score
-        self._stemmer = _Stemmer(PorterStemmer())
-        self._wordnet = _Synonyms(folder)
-
-    def __call__(self, reference: Sequence[str], caption: Sequence[str]) -> float:
-        """In [0, 1]; 0 without any match."""
-        return float(self._score(reference, caption, stemmer=self._stemmer, wordnet=self._wordnet))
 
 
 class _Lemma(NamedTuple):
@@ -253,24 +232,22 @@ class _Synset(NamedTuple):
         return self.words
 
 
-class _Stemmer:
-    """A stemmer that remembers."""
+def pair_score(folder: Path) -> Callable[[Sequence[str], Sequence[str]], float]:
+    """nltk's score of a reference and a caption, both split into words, in [0, 1]; `folder` holds
+    WordNet's files.
 
-    def __init__(self, stemmer: Any) -> None:
-        self.stem = remembered(stemmer.stem)
-
-
-class _Synonyms:
-    """WordNet as nltk's METEOR uses it: all synonyms of a word as one synset, remembered.
-
-    It only puts the single words of a word's synsets into one set; phrases it leaves out itself.
+    Stems and synonyms are remembered. All synonyms of a word are one synset: nltk's METEOR only
+    puts the single words of a word's synsets into one set; phrases it leaves out itself.
     """
+    from nltk.stem.porter import PorterStemmer
+    from nltk.translate.meteor_score import single_meteor_score
 
-    def __init__(self, folder: Path) -> None:
-        wordnet = read_wordnet(folder)
+    wordnet = read_wordnet(folder)
 
-        def synsets(word: str) -> tuple[_Synset]:
-            names = {name for synset in wordnet.synsets(word) for name in synset.lemma_names()}
-            return (_Synset(tuple(_Lemma(name) for name in sorted(names) if "_" not in name)),)
+    @remembered
+    def synsets(word: str) -> tuple[_Synset]:
+        names = {name for synset in wordnet.synsets(word) for name in synset.lemma_names()}
+        return (_Synset(tuple(_Lemma(name) for name in sorted(names) if "_" not in name)),)
 
-        self.synsets = remembered(synsets)
+    stemmer = SimpleNamespace(stem=remembered(PorterStemmer().stem))
+    return partial(single_meteor_score, stemmer=stemmer, wordnet=SimpleNamespace(synsets=synsets))

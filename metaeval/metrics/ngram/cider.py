@@ -268,7 +268,7 @@ class Cider(Metric):
         self.idf, self.data, self.cache = idf, data, cache
 
     def bind(self, dataset: CaptionDataset, store: Store | None = None) -> CiderScorer | Absent:
-        if (absent := self.missing_part(dataset) or self.tokenizer.missing()) is not None:
+        if (absent := self.missing_part(dataset)) is not None:
             return absent
         corpus = self._corpus()
         if isinstance(corpus, Absent):

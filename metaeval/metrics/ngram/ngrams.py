@@ -44,12 +44,10 @@ class Texts(NamedTuple):
 
 class FlatReferences(NamedTuple):
     """The references of all images in one list: `texts` [r], the `image` [r] that each belongs to,
-    its place (`slot` [r]) among that image's references, and their number per image, `sizes` [n].
-    """
+    and their number per image, `sizes` [n]."""
 
     texts: list[str]
     image: Ints
-    slot: Ints
     sizes: Ints
 
 
@@ -57,7 +55,7 @@ def flatten_references(references: Sequence[Sequence[str]]) -> FlatReferences:
     """Put the references of all images into one list."""
     sizes = np.array([len(group) for group in references], dtype=np.int64)
     image = np.repeat(np.arange(len(sizes)), sizes)
-    return FlatReferences(list(chain.from_iterable(references)), image, places_of(sizes), sizes)
+    return FlatReferences(list(chain.from_iterable(references)), image, sizes)
 
 
 def places_of(sizes: Ints) -> Ints:

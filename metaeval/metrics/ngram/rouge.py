@@ -60,10 +60,8 @@ class RougeL(Metric):
         self.tokenizer = tokenizers.get(tokenizer)
 
     def bind(self, dataset: CaptionDataset, store: Store | None = None) -> RougeLScorer | Absent:
-        if (absent := self.missing_part(dataset) or self.tokenizer.missing()) is not None:
-            return absent
         settings = {"tok": self.tokenizer.signature, "beta": f"{self.beta:g}", "v": 1}
-        return RougeLScorer(self, settings, dataset)
+        return self.missing_part(dataset) or RougeLScorer(self, settings, dataset)
 
 
 class RougeLScorer(ReferenceScorer):
@@ -135,15 +133,9 @@ class RougeN(Metric):
         self.stem = stem
 
     def bind(self, dataset: CaptionDataset, store: Store | None = None) -> RougeNScorer | Absent:
-        if (absent := self.missing_part(dataset)) is not None:
-            return absent
-        settings = {
-            "tok": "rouge-score",
-            "stem": "porter" if self.stem else "no",
-            "ref": "best",
-            "v": 2,
-        }
-        return RougeNScorer(self, settings, dataset)
+        stem = "porter" if self.stem else "no"
+        settings = {"tok": "rouge-score", "stem": stem, "ref": "best", "v": 2}
+        return self.missing_part(dataset) or RougeNScorer(self, settings, dataset)
 
 
 class RougeNScorer(ReferenceScorer):

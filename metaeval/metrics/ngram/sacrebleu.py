@@ -9,8 +9,8 @@ and the score of statistics (also of their sums). Those are called here; no arit
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,13 @@ from metaeval.runs.store import Store
 # those of sacrebleu's; flores200 downloads a model on first use
 Tokenizer = Literal["13a", "intl", "char", "zh", "ja-mecab", "flores200", "none"]
 Smoothing = Literal["exp", "floor", "add-k", "none"]
+
+
+def library_settings(library: Any) -> dict[str, object]:
+    """sacrebleu's own signature of a metric, without the number of references: those are in the key
+    of every cached score."""
+    pairs = [pair.split(":", 1) for pair in library.get_signature().format().split("|")]
+    return {key: value for key, value in pairs if key != "nrefs"}
 
 
 class SacreBleu(SummableMetric):
@@ -67,13 +74,8 @@ class SacreBleu(SummableMetric):
         return type(self), self._options  # MeCab's tagger cannot be pickled
 
     def bind(self, dataset: CaptionDataset, store: Store | None = None) -> SacreBleuScorer | Absent:
-        if (absent := self.missing_part(dataset)) is not None:
-            return absent
-        # sacrebleu's own signature, except for the number of references: those are in the key of
-        # every cached score
-        pairs = [pair.split(":", 1) for pair in self.bleu.get_signature().format().split("|")]
-        settings = {key: value for key, value in pairs if key != "nrefs"}
-        return SacreBleuScorer(self, settings | {"v": 1}, dataset)
+        settings = library_settings(self.bleu) | {"v": 1}
+        return self.missing_part(dataset) or SacreBleuScorer(self, settings, dataset)
 
     @property
     def needs_spaces(self) -> bool:
@@ -126,6 +128,8 @@ class SacreBleuScorer(SummableScorer):
 class SegmentMetric(SummableMetric):
     """One or more of sacrebleu's metrics, a column each; 100 there is 1 here."""
 
+    scorer_class: ClassVar[type[SegmentScorer]]
+
     def __init__(self, libraries: Sequence[Any], widths: Sequence[int]) -> None:
         """sacrebleu's metric objects, in the order of the columns, and how many statistics each of
         them has."""
@@ -134,13 +138,12 @@ class SegmentMetric(SummableMetric):
             library.num_refs = -1  # needed for its signature
 
     def settings(self) -> dict[str, object]:
-        """sacrebleu's own signatures, without the number of references, which is in the key of
-        every cached score."""
-        settings: dict[str, object] = {}
-        for library in self.libraries:
-            pairs = [pair.split(":", 1) for pair in library.get_signature().format().split("|")]
-            settings |= {key: value for key, value in pairs if key != "nrefs"}
-        return settings
+        """Whatever would change a number."""
+        return {k: v for each in self.libraries for k, v in library_settings(each).items()}
+
+    def bind(self, dataset: CaptionDataset, store: Store | None = None) -> SegmentScorer | Absent:
+        settings = {**self.settings(), "v": 1}
+        return self.missing_part(dataset) or self.scorer_class(self, settings, dataset)
 
     def of_statistics(self, statistics: Statistics, *, corpus: bool = False) -> Scores:
         """The scores of captions; of a corpus too, which is the same arithmetic on the sums."""
@@ -162,10 +165,7 @@ class SegmentScorer(SummableScorer):
     metric: SegmentMetric
     batch_size = 5000
 
-    def __init__(
-        self, metric: SegmentMetric, settings: Mapping[str, object], dataset: CaptionDataset
-    ) -> None:
-        super().__init__(metric, settings, dataset)
+    def prepare(self) -> None:
         self._known: dict[int, list[dict[str, object]]] = {}
 
     def statistics(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Statistics:
@@ -193,8 +193,12 @@ class SegmentScorer(SummableScorer):
             ]
         return self._known[image]
 
-    def close(self) -> None:
-        self._known.clear()
+
+class TerScorer(SegmentScorer):
+    """TER against the references of a dataset."""
+
+    usual_ms = 3.0
+    batch_size = 1000
 
 
 class Chrf(SegmentMetric):
@@ -219,6 +223,7 @@ class Chrf(SegmentMetric):
 
     name = "chrf"
     columns = (ScoreColumn("chrF", headline=False), ScoreColumn("chrF++"))
+    scorer_class = SegmentScorer
 
     def __init__(
         self,
@@ -233,11 +238,8 @@ class Chrf(SegmentMetric):
         ]
         super().__init__(libraries, [3 * library.order for library in libraries])
 
-    def bind(self, dataset: CaptionDataset, store: Store | None = None) -> SegmentScorer | Absent:
-        if (absent := self.missing_part(dataset)) is not None:
-            return absent
-        beta = self.libraries[0].beta
-        return SegmentScorer(self, {**self.settings(), "beta": beta, "v": 1}, dataset)
+    def settings(self) -> dict[str, object]:
+        return {**super().settings(), "beta": self.libraries[0].beta}
 
     @property
     def statistics_names(self) -> tuple[str, ...]:
@@ -269,21 +271,10 @@ class Ter(SegmentMetric):
     name = "ter"
     columns = (ScoreColumn("TER", bounds=(0.0, float("inf")), higher_is_better=False),)
     statistics_names = ("edits", "mean length of the references")
+    scorer_class = TerScorer
 
     def __init__(
         self, normalized: bool = False, no_punct: bool = False, case_sensitive: bool = False
     ) -> None:
         library = TER(normalized=normalized, no_punct=no_punct, case_sensitive=case_sensitive)
         super().__init__([library], [2])
-
-    def bind(self, dataset: CaptionDataset, store: Store | None = None) -> TerScorer | Absent:
-        if (absent := self.missing_part(dataset)) is not None:
-            return absent
-        return TerScorer(self, {**self.settings(), "v": 1}, dataset)
-
-
-class TerScorer(SegmentScorer):
-    """TER against the references of a dataset."""
-
-    usual_ms = 3.0
-    batch_size = 1000

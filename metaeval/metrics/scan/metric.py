@@ -34,7 +34,7 @@ from metaeval.runs.store import Store
 from metaeval.text.vocabulary import Vocabulary
 from metaeval.vision.regions.base import RegionSource
 from metaeval.weights import pretrained
-from metaeval.weights.pretrained import AUTO, CARD, WEIGHTS, training_facts
+from metaeval.weights.pretrained import AUTO, training_facts
 
 if TYPE_CHECKING:
     from metaeval.metrics.scan.network import Scan
@@ -77,15 +77,8 @@ def choose_weights(
 
     def load() -> tuple[Scan, Vocabulary]:
         from metaeval.metrics.scan.network import Scan, ScanShape
-        from metaeval.readers.checkpoints import load_weights
 
-        try:
-            model = Scan(ScanShape.of_json(shape))
-        except InputError as error:
-            path = weights.folder / CARD
-            raise InputError(error.problem, file=path, field="shape") from None
-        load_weights(model, weights.state(), weights.folder / WEIGHTS)
-        return model, weights.vocabulary()
+        return weights.network(Scan, ScanShape, "a SCAN network"), weights.vocabulary()
 
     cosine = card.get("human_cosine")
     return ScanWeights(
@@ -165,6 +158,7 @@ class ScanMetric(Metric):
     needs = frozenset()  # the regions say themselves what they lack
     runs_network = True
     plain_columns: ClassVar[tuple[ScoreColumn, ...]]  # as published: without notes in brackets
+    scorer_class: ClassVar[type[ScanScorer]]
 
     @checked
     def __init__(
@@ -218,7 +212,7 @@ class ScanMetric(Metric):
         weights = self._choose_weights(dataset, store)
         if isinstance(weights, Absent):
             return weights
-        return self._unfit(weights) or self._scorer(weights, dataset, store)
+        return self._unfit(weights) or self.scorer_class(self, weights, dataset, store)
 
     def _choose_weights(self, dataset: CaptionDataset, store: Store | None) -> ScanWeights | Absent:
         path = user_path(self.weights)
@@ -234,16 +228,14 @@ class ScanMetric(Metric):
         return None
 
     @abstractmethod
-    def _scorer(
-        self, weights: ScanWeights, dataset: CaptionDataset, store: Store | None
-    ) -> ScanScorer: ...
+    def settings(self) -> dict[str, object]:
+        """What would change a number, besides the network."""
 
 
 class ScanScorer(RegionScorer):
-    """A SCAN network that looks at the regions of a dataset.
+    """A SCAN network that looks at the regions of a dataset."""
 
-    `settings` are the metric's, in the signature behind those of the network.
-    """
+    metric: ScanMetric
 
     usual_ms = 0.15
     explanation_version = 2  # its values are named by columns, which say what is seen since
@@ -254,7 +246,6 @@ class ScanScorer(RegionScorer):
         weights: ScanWeights,
         dataset: CaptionDataset,
         store: Store | None,
-        settings: Mapping[str, object],
     ) -> None:
         corrupted = weights.learned_from_corruptions
         network = {
@@ -267,13 +258,12 @@ class ScanScorer(RegionScorer):
             **({"rectifier": RELU} if metric.rectifier == RELU else {}),
             "dtype": "float32+float64",
         }
-        columns, settings = metric.columns_of(corrupted), {**network, **settings}
+        columns, settings = metric.columns_of(corrupted), {**network, **metric.settings()}
         super().__init__(columns, settings, dataset, metric.regions, store, weights.seen)
         self.weights = weights
         if weights.card is not None:
             self.training = training_facts(weights.card, self.settings)
-        self._smooth, self._device = metric.smooth, metric.device
-        self._rectifier = metric.rectifier
+        self.metric = metric
 
     def context(self, index: int) -> bytes:
         return self.region_digests[index] + bytes([bool(self.seen[index])])
@@ -286,87 +276,19 @@ class ScanScorer(RegionScorer):
         from metaeval.metrics.scan.network import LEAK
         from metaeval.vision.regions.gold import add_grid
 
-        key = ("scan", self.weights.label, self.weights.words, self._device)
+        metric = self.metric
+        key = ("scan", self.weights.label, self.weights.words, metric.device)
         model, words = load_once(key, self.weights.load)
         self.regions = add_grid(self.image_regions, model.shape.grid)
-        leak = 0.0 if self._rectifier == RELU else LEAK
-        self.grounder = Grounder(model, words, self.regions, self._smooth, self._device, leak)
+        leak = 0.0 if metric.rectifier == RELU else LEAK
+        self.grounder = Grounder(model, words, self.regions, metric.smooth, metric.device, leak)
         self.usable = ~self.seen & (self.grounder.n_regions > 0)
-
-
-class Tiger(ScanMetric):
-    """TIGEr, TIGEr-RRS and TIGEr-WDS of each caption.
-
-    Not a number for images that the weights were trained on, that have no region, or no reference.
-    Weights that give human captions a mean cosine of 0 or less are refused: with them WDS, whose
-    norms ignore signs, would reward the worse caption.
-
-    Parameters beyond those of `ScanMetric`
-    ---------------------------------------
-    tau
-        τ of WDS: 1.5 in the authors' code; "to be tuned" in the paper.
-    gains
-        Of RRS: "min-max" (the code) or "raw" (the paper).
-    clamp
-        Whether cosines below 0 count as 0. Not TIGEr as published; named in the signature.
-    """
-
-    name = "tiger"
-    languages = frozenset({"en"})
-    plain_columns = (
-        ScoreColumn("TIGEr", precision=NETWORK_PRECISION),
-        ScoreColumn("TIGEr-RRS", part_of="TIGEr", precision=NETWORK_PRECISION),
-        ScoreColumn("TIGEr-WDS", part_of="TIGEr", precision=NETWORK_PRECISION),
-    )
-
-    @checked
-    def __init__(
-        self,
-        regions: RegionSource,
-        weights: str = AUTO,
-        variant: Literal["", "corruptions"] = "",
-        vocabulary: str | Path | None = None,
-        smooth: Smooth | None = None,
-        tau: Positive = 1.5,
-        gains: Literal["min-max", "raw"] = "min-max",
-        clamp: bool = False,
-        device: Device = "auto",
-        rectifier: Rectifier = "leaky",
-    ) -> None:
-        super().__init__(regions, weights, variant, vocabulary, smooth, device, rectifier)
-        self.tau, self.gains, self.clamp = float(tau), gains, bool(clamp)
-
-    def _unfit(self, weights: ScanWeights) -> Absent | None:
-        cosine = weights.human_cosine
-        if cosine is None or cosine > 0 or self.clamp:
-            return None
-        return Absent("weights", _upside_down(weights.label, cosine), _REMEDY)
-
-    @property
-    def reads(self) -> frozenset[str]:
-        return super().reads | {"references"}
-
-    def _scorer(
-        self, weights: ScanWeights, dataset: CaptionDataset, store: Store | None
-    ) -> TigerScorer:
-        return TigerScorer(self, weights, dataset, store)
 
 
 class TigerScorer(ScanScorer):
     """TIGEr against the references of a dataset."""
 
-    def __init__(
-        self, metric: Tiger, weights: ScanWeights, dataset: CaptionDataset, store: Store | None
-    ) -> None:
-        settings = {
-            "tau": f"{metric.tau:g}",
-            "gains": metric.gains,
-            "cosines": "clamped" if metric.clamp else "signed",
-            "refs": "mean",
-            "v": 3,
-        }
-        super().__init__(metric, weights, dataset, store, settings)
-        self._tau, self._gains, self._clamp = metric.tau, metric.gains, metric.clamp
+    metric: Tiger
 
     def context(self, index: int) -> bytes:
         return super().context(index) + reference_digests(self.dataset)[index]
@@ -434,17 +356,17 @@ class TigerScorer(ScanScorer):
         }
 
     def _vectors(self, captions: Sequence[str], images: npt.NDArray[np.intp]) -> Scores:
-        """[n, r] Grounding vectors, clamped if `floor` is set."""
+        """[n, r] Grounding vectors, clamped if the metric says so."""
         vectors = self.grounder.grounding(captions, images)
-        return np.maximum(vectors, 0.0) if self._clamp else vectors
+        return np.maximum(vectors, 0.0) if self.metric.clamp else vectors
 
     def _compare(self, vectors: Scores, images: npt.NDArray[np.intp]) -> Scores:
         """[n, 3] TIGEr, RRS and WDS of candidates by their grounding vectors [n, r]."""
         from metaeval.metrics.scan.tiger_score import compare_groundings
 
-        regions = self._references, self.grounder.n_regions
+        regions, metric = (self._references, self.grounder.n_regions), self.metric
         return compare_groundings(
-            *regions, vectors, images, self._tau, self._gains, self.grounder.device
+            *regions, vectors, images, metric.tau, metric.gains, self.grounder.device
         )
 
     def _check_sign(self) -> None:
@@ -455,8 +377,21 @@ class TigerScorer(ScanScorer):
         mask = np.arange(self._references.shape[1])[None, :] < n_regions[:, None]
         vectors = np.where(mask, self._references, 0.0)[self.usable]
         mean = float((vectors.sum(axis=1) / n_regions[self.usable]).mean())
-        if not (mean > 0 or self._clamp):
+        if not (mean > 0 or self.metric.clamp):
             raise ConfigError(f"{_upside_down(self.weights.label, mean)}; {_REMEDY}")
+
+
+class SimilarityScorer(ScanScorer):
+    """SCAN's similarity with the images of a dataset."""
+
+    def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
+        scores = np.full((len(captions), 3), np.nan)
+        rows = np.flatnonzero(self.usable[image_index])
+        if len(rows):
+            texts = [captions[k] for k in rows.tolist()]
+            scores[rows, :2] = self.grounder.similarity(texts, image_index[rows])
+            scores[rows, 2] = scores[rows, 0] + scores[rows, 1]
+        return scores
 
 
 _REMEDY = "train with task.losses.anchor_weight=1, or set metric.tiger.clamp=true"
@@ -467,6 +402,69 @@ def _upside_down(name: str, cosine: float) -> str:
         f"under the weights {name} human captions have a mean cosine of {cosine:.2f}, which is not "
         "positive: TIGEr would reward the worse caption"
     )
+
+
+class Tiger(ScanMetric):
+    """TIGEr, TIGEr-RRS and TIGEr-WDS of each caption.
+
+    Not a number for images that the weights were trained on, that have no region, or no reference.
+    Weights that give human captions a mean cosine of 0 or less are refused: with them WDS, whose
+    norms ignore signs, would reward the worse caption.
+
+    Parameters beyond those of `ScanMetric`
+    ---------------------------------------
+    tau
+        τ of WDS: 1.5 in the authors' code; "to be tuned" in the paper.
+    gains
+        Of RRS: "min-max" (the code) or "raw" (the paper).
+    clamp
+        Whether cosines below 0 count as 0. Not TIGEr as published; named in the signature.
+    """
+
+    name = "tiger"
+    languages = frozenset({"en"})
+    plain_columns = (
+        ScoreColumn("TIGEr", precision=NETWORK_PRECISION),
+        ScoreColumn("TIGEr-RRS", part_of="TIGEr", precision=NETWORK_PRECISION),
+        ScoreColumn("TIGEr-WDS", part_of="TIGEr", precision=NETWORK_PRECISION),
+    )
+    scorer_class = TigerScorer
+
+    @checked
+    def __init__(
+        self,
+        regions: RegionSource,
+        weights: str = AUTO,
+        variant: Literal["", "corruptions"] = "",
+        vocabulary: str | Path | None = None,
+        smooth: Smooth | None = None,
+        tau: Positive = 1.5,
+        gains: Literal["min-max", "raw"] = "min-max",
+        clamp: bool = False,
+        device: Device = "auto",
+        rectifier: Rectifier = "leaky",
+    ) -> None:
+        super().__init__(regions, weights, variant, vocabulary, smooth, device, rectifier)
+        self.tau, self.gains, self.clamp = float(tau), gains, bool(clamp)
+
+    def _unfit(self, weights: ScanWeights) -> Absent | None:
+        cosine = weights.human_cosine
+        if cosine is None or cosine > 0 or self.clamp:
+            return None
+        return Absent("weights", _upside_down(weights.label, cosine), _REMEDY)
+
+    @property
+    def reads(self) -> frozenset[str]:
+        return super().reads | {"references"}
+
+    def settings(self) -> dict[str, object]:
+        return {
+            "tau": f"{self.tau:g}",
+            "gains": self.gains,
+            "cosines": "clamped" if self.clamp else "signed",
+            "refs": "mean",
+            "v": 3,
+        }
 
 
 class ScanSimilarity(ScanMetric):
@@ -487,21 +485,7 @@ class ScanSimilarity(ScanMetric):
         ScoreColumn("SCAN-t2i", bounds=(-1.0, 1.0), precision=NETWORK_PRECISION),
         ScoreColumn("SCAN-sum", bounds=(-2.0, 2.0), precision=NETWORK_PRECISION),
     )
+    scorer_class = SimilarityScorer
 
-    def _scorer(
-        self, weights: ScanWeights, dataset: CaptionDataset, store: Store | None
-    ) -> SimilarityScorer:
-        return SimilarityScorer(self, weights, dataset, store, {"mean": "cosines", "v": 3})
-
-
-class SimilarityScorer(ScanScorer):
-    """SCAN's similarity with the images of a dataset."""
-
-    def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
-        scores = np.full((len(captions), 3), np.nan)
-        rows = np.flatnonzero(self.usable[image_index])
-        if len(rows):
-            texts = [captions[k] for k in rows.tolist()]
-            scores[rows, :2] = self.grounder.similarity(texts, image_index[rows])
-            scores[rows, 2] = scores[rows, 0] + scores[rows, 1]
-        return scores
+    def settings(self) -> dict[str, object]:
+        return {"mean": "cosines", "v": 3}

@@ -9,7 +9,7 @@ small network is added to the linear layer.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -185,21 +185,6 @@ class ScanShape:
     def wholes(self) -> int:
         """How many first regions of an image are not one object: the whole image, and cells."""
         return 1 + self.grid**2
-
-    @classmethod
-    def of_json(cls, value: Mapping[str, Any]) -> ScanShape:
-        """From a card; raises InputError for what is not a shape."""
-        try:
-            shape = cls(**value)
-        except TypeError as error:
-            raise InputError(f"not the shape of a SCAN network ({error})") from None
-        for field in fields(shape):
-            number = getattr(shape, field.name)
-            kind = bool if isinstance(field.default, bool) else int
-            if type(number) is not kind or number < 0:
-                problem = f"not the shape of a SCAN network ({field.name} is {number!r})"
-                raise InputError(problem)
-        return shape
 
 
 class RegionEncoder(nn.Module):

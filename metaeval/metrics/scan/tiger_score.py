@@ -23,7 +23,6 @@ Floats = npt.NDArray[np.float64]
 
 TAU = 1.5
 MIN_MAX, RAW = "min-max", "raw"
-GAINS = (MIN_MAX, RAW)
 
 _STEP = 4  # regions are filled up to a multiple of this
 _ROWS = 1024  # captions compared at a time
@@ -116,8 +115,6 @@ def rrs(
     is 1 (the code divides by zero). Raw gains may be negative; where the best ranking's sum is not
     positive, RRS is not a number.
     """
-    if gains not in GAINS:
-        raise ValueError(f"gains must be one of {', '.join(GAINS)}")
     low = torch.where(mask, reference, torch.inf).amin(dim=1, keepdim=True)
     high = torch.where(mask, reference, -torch.inf).amax(dim=1, keepdim=True)
     gain = reference if gains == RAW else (reference - low) / (high - low)

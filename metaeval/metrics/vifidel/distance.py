@@ -28,21 +28,17 @@ import re
 from collections.abc import Iterator, Sequence
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 from runpy import run_path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from metaeval.compute import transport
-from metaeval.compute.device import fitting_batch, in_batches, to_device, to_host
 from metaeval.runs.store import Store
 from metaeval.text.word_vectors.base import WordVectors
-
-if TYPE_CHECKING:
-    import torch
-
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
@@ -101,7 +97,9 @@ class Bags(NamedTuple):
         )
 
 
-def columns(starts: Indices, rows: Indices, width: int) -> tuple[Indices, npt.NDArray[np.bool_]]:
+def padded_places(
+    starts: Indices, rows: Indices, width: int
+) -> tuple[Indices, npt.NDArray[np.bool_]]:
     """[width, rows] The places of the words of bags that begin at `starts`, and whether there is
     one; of padding, the place of the bag's first word."""
     slots = np.arange(width)[:, None]
@@ -129,11 +127,11 @@ class Lexicon:
             words = self._content[text] = tuple(sorted(w for w in found if w not in self._stop))
         return words
 
-    def bags(self, contents: Sequence[tuple[str, ...]]) -> tuple[Bags, Indices]:
-        """The distinct bags of these words, in alphabetical order each, and which of them each is;
-        new words are learned."""
+    def bags(self, texts: Sequence[str]) -> tuple[Bags, Indices]:
+        """The distinct bags of the texts' content words, in alphabetical order each, and which of
+        them each text's is; new words are learned."""
         distinct: dict[tuple[str, ...], int] = {}
-        rows = [distinct.setdefault(content, len(distinct)) for content in contents]
+        rows = [distinct.setdefault(self.content(text), len(distinct)) for text in texts]
         self._learn({word for content in distinct for word in content})
         n, tokens = len(distinct), np.array([len(content) for content in distinct], dtype=np.intp)
         numbers = [self._number[word] for content in distinct for word in content]
@@ -157,9 +155,10 @@ class Lexicon:
         self.known = np.concatenate([self.known, vectors.known])
         self.rows = np.concatenate([self.rows.reshape(-1, vectors.rows.shape[1]), vectors.rows])
 
-    def unknown(self, content: Sequence[str]) -> list[str]:
-        """The words that have no vector, in alphabetical order, once each."""
-        return [word for word in dict.fromkeys(content) if not self.known[self._number[word]]]
+    def unknown(self, text: str) -> list[str]:
+        """The content words that have no vector, in alphabetical order, once each."""
+        words = dict.fromkeys(self.content(text))
+        return [word for word in words if not self.known[self._number[word]]]
 
     def squared_distances(self, left: Indices, right: Indices) -> Floats:
         """[len(left), len(right)] Between words by number: 2 - 2 cos, in [0, 4].
@@ -178,103 +177,58 @@ class ImportanceWeights:
     """The importance weights of words, by the bags of each image's references.
 
     Image i has the references from first[i] to first[i + 1], each of which has a word with a
-    vector. Without any, weights are not a number. With a GPU (`device`) they are computed there.
+    vector. Without any, weights are not a number.
     """
 
-    def __init__(
-        self,
-        lexicon: Lexicon,
-        references: Bags,
-        first: Indices,
-        device: torch.device | None = None,
-    ) -> None:
-        self._lexicon, self._device = lexicon, device
-        self._first, self._starts = first, references.starts
-        self._words = np.append(references.words, 0)  # one more, for images that have none
+    def __init__(self, lexicon: Lexicon, references: Bags, first: Indices) -> None:
+        self._lexicon, self._references, self._first = lexicon, references, first
 
     def of_pairs(self, images: Indices, words: Indices) -> Floats:
         """[n] The weight of each word in its image."""
         size = len(self._lexicon.words)
         pairs, inverse = np.unique(images * size + words, return_inverse=True)
         image, word = np.divmod(pairs, size)
-        starts = np.flatnonzero(np.diff(image, prepend=-1, append=-1))
-        each = image[starts[:-1]], starts, word
-        if self._device is not None:
-            return self._on_device(self._device, *each)[inverse]
-        return self._on_processor(*each)[inverse]
-
-    def _on_processor(self, images: Indices, starts: Indices, words: Indices) -> Floats:
-        """The weights of each image's words; image k has the words from starts[k] on."""
-        weights = np.full(len(words), np.nan)
-        for image, start, stop in zip(images, starts[:-1], starts[1:], strict=True):
-            first = self._starts[self._first[image] : self._first[image + 1] + 1]
-            if len(first) == 1:
-                continue
-            own, place = np.unique(self._words[first[0] : first[-1]], return_inverse=True)
-            squares = self._lexicon.squared_distances(words[start:stop], own)[:, place]
-            nearest = np.minimum.reduceat(squares, first[:-1] - first[0], axis=1)
-            weights[start:stop] = nearest.mean(axis=1) / 4
-        return weights
-
-    def _on_device(
-        self, device: torch.device, images: Indices, starts: Indices, words: Indices
-    ) -> Floats:
-        """The same, images padded to one size."""
-        begins = self._starts[self._first]  # where each image's references begin
-        sizes = np.diff(starts), np.diff(begins)[images], np.diff(self._first)[images]
-        w, t, r = (int(each.max(initial=1)) for each in sizes)
-        own, here = columns(starts, np.arange(len(images)), w)
-        their, there = columns(begins, images, t)
-        reference = np.searchsorted(self._starts, their, side="right") - 1 - self._first[images]
-        weights = np.empty(here.T.shape)
-        (vectors,) = to_device(device, self._lexicon.rows)
-
-        def work(start: int, stop: int, size: int) -> None:
-            part = np.s_[:, start:stop]
-            member = (reference[part] == np.arange(r)[:, None, None]) & there[part]
-            arrays = words[own[part]].T, self._words[their[part]].T, member.transpose(2, 0, 1)
-            mine, others, has = to_device(device, *arrays)
-            weights[start:stop] = to_host(importance(vectors[mine], vectors[others], has))
-
-        an_image = 8 * ((w + t) * vectors.shape[1] + 3 * w * r * t)
-        in_batches(len(images), fitting_batch(device, len(images), an_image), work)
-        return weights[here.T]
+        weights = np.full(len(pairs), np.nan)
+        for start, stop in pairwise(np.flatnonzero(np.diff(image, prepend=-1, append=-1)).tolist()):
+            begin, end = self._first[image[start]], self._first[image[start] + 1]
+            if begin < end:
+                first = self._references.starts[begin : end + 1]
+                others = self._references.words[first[0] : first[-1]]
+                own, place = np.unique(others, return_inverse=True)
+                squares = self._lexicon.squared_distances(word[start:stop], own)[:, place]
+                nearest = np.minimum.reduceat(squares, first[:-1] - first[0], axis=1)
+                weights[start:stop] = nearest.mean(axis=1) / 4
+        return weights[inverse]
 
 
 class TransportProblems(NamedTuple):
     """P transport problems of one padded size; `which` are their positions in the call.
 
     objects, words
-        [m, P], [n, P] Rows and columns of the table of squared distances; in padding those of some
-        word of the problem.
+        [m, P], [n, P] The numbers of the words; in padding that of some word of the problem.
     supply, demand
         [m, P], [n, P] Whole numbers of equal sum per problem, 0 in padding.
-    object_weights, word_weights
-        [m, P], [n, P] The words' importance weights, or ones.
-
-    Arrays, or tensors on a device.
+    prices
+        [m, n, P] What moving each object word to each caption word costs.
     """
 
-    which: Any
-    objects: Any
-    words: Any
-    supply: Any
-    demand: Any
-    object_weights: Any
-    word_weights: Any
+    which: Indices
+    objects: Indices
+    words: Indices
+    supply: Floats
+    demand: Floats
+    prices: Floats
 
 
 class BagDistance(NamedTuple):
     """The distance between two bags of words: what it costs to turn the one into the other.
 
-    The price of moving a word is the distance of the vectors (`p` 1) or its square (2). With a GPU
-    (`device`) prices and transport are computed there.
+    The price of moving a word is the distance of the vectors (`p` 1) or its square (2).
     """
 
     lexicon: Lexicon
     weights: ImportanceWeights | None
     p: int
-    device: torch.device | None = None
 
     def of_pairs(
         self,
@@ -293,123 +247,40 @@ class BagDistance(NamedTuple):
             key += images * len(left.tokens) * len(right.tokens)
         _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
         where = None if images is None else images[first]
-        pairs = left.take(one[first]), right.take(other[first])
         distances = np.full(len(first), np.nan)
-        for which, solved in PairProblems(self, *pairs, where).solved():
-            distances[which] = solved
+        for each in self.problems(left.take(one[first]), right.take(other[first]), where):
+            flow = transport.flows(each.prices, each.supply, each.demand)
+            distances[each.which] = transport.costs(each.prices, flow)
         return distances[inverse]
 
-
-class PairProblems:
-    """Pairs of bags as transport problems, those of about one size together.
-
-    `object_words` and `caption_words` are the numbers of the rows and columns of the table of
-    squared distances.
-    """
-
-    def __init__(
-        self, distance: BagDistance, objects: Bags, words: Bags, images: Indices | None
-    ) -> None:
-        self._distance = distance
-        self._objects, self._words = objects, words
-        self.object_words, self._rows = np.unique(objects.words, return_inverse=True)
-        self.caption_words, self._columns = np.unique(words.words, return_inverse=True)
+    def problems(
+        self, objects: Bags, words: Bags, images: Indices | None
+    ) -> Iterator[TransportProblems]:
+        """Pairs of bags as transport problems, those of about one size together; those whose image
+        has no reference are left out."""
         both = np.concatenate([objects.words, words.words])
-        self._weights = np.ones(len(both))
-        if distance.weights is not None and images is not None:
+        weights = np.ones(len(both))
+        if self.weights is not None and images is not None:
             owner = np.concatenate([np.repeat(images, each.sizes) for each in (objects, words)])
-            self._weights = distance.weights.of_pairs(owner, both)
-
-    def __iter__(self) -> Iterator[TransportProblems]:
-        objects, words = self._objects, self._words
-        weights, others = np.split(self._weights, [len(objects.words)])
+            weights = self.weights.of_pairs(owner, both)
+        weights, others = np.split(weights, [len(objects.words)])
+        object_words, rows = np.unique(objects.words, return_inverse=True)
+        caption_words, columns = np.unique(words.words, return_inverse=True)
+        squares = self.lexicon.squared_distances(object_words, caption_words)
         for m, n, group in transport.group_by_size(objects.sizes, words.sizes):
             which = group[~np.isnan(weights[objects.starts[group]])]
             if not len(which):
                 continue
-            left, here = columns(objects.starts, which, m)
-            right, there = columns(words.starts, which, n)
+            left, here = padded_places(objects.starts, which, m)
+            right, there = padded_places(words.starts, which, n)
             counts, frequencies = objects.counts[left] * here, words.counts[right] * there
+            a, b = weights[left][:, None], others[right][None]
+            cost = (a - b) ** 2 + a * b * squares[rows[left][:, None], columns[right][None]]
             yield TransportProblems(
                 which,
-                self._rows[left],
-                self._columns[right],
+                objects.words[left],
+                words.words[right],
                 counts * frequencies.sum(axis=0),  # the smallest whole numbers of equal sum
                 frequencies * counts.sum(axis=0),
-                weights[left],
-                others[right],
+                cost if self.p == 2 else cost**0.5,
             )
-
-    def priced(self) -> Iterator[tuple[TransportProblems, Floats]]:
-        """The problems with the price [m, n, P] of moving each word."""
-        words = self.object_words, self.caption_words
-        squares = self._distance.lexicon.squared_distances(*words)
-        for each in self:
-            yield each, _prices(squares, each, self._distance.p)
-
-    def solved(self) -> Iterator[tuple[Indices, Floats]]:
-        """Which pairs, and their distances; on the device if there is one."""
-        if (device := self._distance.device) is None:
-            for each, cost in self.priced():
-                flow = transport.flows(cost, each.supply, each.demand)
-                yield each.which, transport.costs(cost, flow)
-            return
-        rows, words = self._distance.lexicon.rows, (self.object_words, self.caption_words)
-        squares = squared_distances(*to_device(device, *(rows[each] for each in words)))
-        for each in self:
-            yield each.which, self._solved_on(device, each, squares)
-
-    def _solved_on(
-        self, device: torch.device, problems: TransportProblems, squares: torch.Tensor
-    ) -> Floats:
-        m, n, count = len(problems.objects), len(problems.words), len(problems.which)
-        distances = np.empty(count)
-
-        def work(start: int, stop: int, size: int) -> None:
-            part = TransportProblems(*to_device(device, *(x[..., start:stop] for x in problems)))
-            cost = _prices(squares, part, self._distance.p)
-            masses = part.supply, part.demand
-            distances[start:stop] = transport.distances(cost, *masses, on_device=True)
-
-        in_batches(count, fitting_batch(device, count, transport.bytes_of_a_problem(m, n)), work)
-        return distances
-
-
-def _prices(squares: Any, problems: TransportProblems, p: int) -> Any:
-    """[m, n, P] What moving each object word to each caption word costs; arrays or tensors."""
-    a, b = problems.object_weights[:, None], problems.word_weights[None]
-    distance = squares[problems.objects[:, None], problems.words[None]]
-    cost = (a - b) ** 2 + a * b * distance
-    return cost if p == 2 else cost**0.5
-
-
-def squared_distances(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
-    """Device section: between the vectors [..., m, d] and [..., n, d]: [..., m, n].
-
-    From their differences: products of matrices lose the digits of small distances.
-    """
-    import torch
-
-    return torch.cdist(left, right, compute_mode="donot_use_mm_for_euclid_dist").square()
-
-
-def importance(words: torch.Tensor, others: torch.Tensor, member: torch.Tensor) -> torch.Tensor:
-    """Device section: the importance weights of words in their images, [i, w].
-
-    NaN where no reference has a word.
-
-    Parameters
-    ----------
-    words
-        [i, w, d] The vectors of w words of each of i images.
-    others
-        [i, t, d] The vectors of the words of the image's references.
-    member
-        bool [i, r, t] Which of them each of r references has.
-    """
-    import torch
-
-    squares = squared_distances(words, others)
-    nearest = torch.where(member[:, None], squares[:, :, None], torch.inf).amin(dim=-1)
-    usable = member.any(dim=-1)[:, None]
-    return torch.where(usable, nearest, 0.0).sum(dim=-1) / (4 * usable.sum(dim=-1))

@@ -18,7 +18,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any
 
@@ -26,8 +25,9 @@ import numpy as np
 import numpy.typing as npt
 from annotated_types import Interval
 
-from metaeval.compute import device as devices, transport
+from metaeval.compute import transport
 from metaeval.compute.device import missing_packages
+from metaeval.data import annotated_images
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.data.records import json_type
 from metaeval.errors import ConfigError, InputError
@@ -37,14 +37,13 @@ from metaeval.metrics.vifidel.distance import (
     Bags,
     ImportanceWeights,
     Lexicon,
-    PairProblems,
     stop_words_identity,
 )
 from metaeval.options import Device, OptionsOf, Share, checked
 from metaeval.progress import progress_bar
-from metaeval.readers.files import read_bytes, read_json, user_path
+from metaeval.readers.files import read_json, user_path
 from metaeval.readers.images import READING
-from metaeval.runs.files import digest, file_sha256
+from metaeval.runs.files import file_sha256
 from metaeval.runs.records import (
     DETECTED_OBJECTS,
     GOLD_OBJECTS,
@@ -100,22 +99,15 @@ class Detector:
         """Per image its labels and how often each; empty without an image file."""
         store = MemoryStore() if store is None else store
         namespace = f"labels of {self.identity(store)}|v:1"
-        images: Any = dataset.part("images")
-        paths: list[Path | None] = [images.path(image_id) for image_id in dataset.image_ids]
-        keys = {path: digest(read_bytes(path)) for path in paths if path is not None}
-        known = store.get_many(namespace, list(keys.values()))
-        network = self.network()
-        labels: list[Counter[str]] = []
-        for path in progress_bar(paths, desc="detecting objects", unit=" images"):
-            if path is None:
-                labels.append(Counter())
-                continue
-            key = keys[path]
-            if key not in known:
+        paths = annotated_images.paths_of(dataset)
+        keys = annotated_images.digests(paths, store)
+        known = store.get_many(namespace, [key for key in keys if key is not None])
+        network, bar = self.network(), progress_bar(paths, desc="detecting objects", unit=" images")
+        for path, key in zip(bar, keys, strict=True):
+            if path is not None and key is not None and key not in known:
                 known[key] = json.dumps(network.labels(path)).encode()
                 store.put_many(namespace, {key: known[key]})
-            labels.append(Counter(json.loads(known[key])))
-        return labels
+        return [Counter(json.loads(known[key]) if key is not None else ()) for key in keys]
 
 
 GOLD, DETECTOR = "gold", "detector"
@@ -123,11 +115,7 @@ Labels = Counter[str]
 
 
 def explain_transport(
-    lexicon: Lexicon,
-    distance: BagDistance,
-    bags: tuple[Bags, Bags],
-    image: int,
-    columns: Sequence[str],
+    distance: BagDistance, bags: tuple[Bags, Bags], image: int, columns: Sequence[str]
 ) -> dict[str, object]:
     """Column → its transport plan between two bags; a column that has no score, or 0 for want of
     words, has none.
@@ -140,31 +128,27 @@ def explain_transport(
     if not all(len(bag.words) for bag in bags):
         return plans
     for column, images in zip(columns, (None, np.array([image])), strict=True):
-        problems = PairProblems(distance, *bags, images)
-        for problem, prices in problems.priced():
-            flow = transport.flows(prices, problem.supply, problem.demand)
-            total = float(transport.costs(prices, flow)[0])
+        for problem in distance.problems(*bags, images):
+            flow = transport.flows(problem.prices, problem.supply, problem.demand)
+            total = float(transport.costs(problem.prices, flow)[0])
             share = flow[..., 0] / problem.supply.sum()
-            names = [
-                [lexicon.words[number] for number in side]
-                for side in (
-                    problems.object_words[problem.objects[:, 0]],
-                    problems.caption_words[problem.words[:, 0]],
-                )
-            ]
+            objects, words = (
+                [distance.lexicon.words[number] for number in side[:, 0]]
+                for side in (problem.objects, problem.words)
+            )
             moves = [
                 {
-                    "object": names[0][i],
-                    "word": names[1][j],
+                    "object": objects[i],
+                    "word": words[j],
                     "mass": float(share[i, j]),
-                    "price": float(prices[i, j, 0]),
-                    "cost": float(share[i, j] * prices[i, j, 0]),
+                    "price": float(problem.prices[i, j, 0]),
+                    "cost": float(share[i, j] * problem.prices[i, j, 0]),
                 }
                 for i, j in np.argwhere(share > 0)
             ]
             plans[column] = {
-                "objects": _shares(names[0], share.sum(axis=1)),
-                "words": _shares(names[1], share.sum(axis=0)),
+                "objects": _shares(objects, share.sum(axis=1)),
+                "words": _shares(words, share.sum(axis=0)),
                 "flows": sorted(moves, key=lambda m: (-m["cost"], m["object"], m["word"])),
                 "distance": total,
                 "score": float(np.exp(-total)),
@@ -294,8 +278,6 @@ class Vifidel(Metric):
         `detector.py`), files of labels (see `ObjectSources`); united.
     detector
         The detector's options: weights, threshold, device.
-    device
-        "auto", "cpu", "cuda", "cuda:1": where transport is computed.
     noise
         What is made worse of the objects of "gold": the options of `BoxNoise`.
     """
@@ -315,12 +297,10 @@ class Vifidel(Metric):
             Mapping[str, Any], OptionsOf("metaeval.metrics.vifidel.metric.Detector")
         ]
         | None = None,
-        device: Device = "auto",
         noise: Annotated[Mapping[str, Any], OptionsOf("metaeval.vision.regions.gold.BoxNoise")]
         | None = None,
     ) -> None:
         self.vectors, self.p, self.frequency = vectors, p, frequency
-        self.device = device
         self.sources = ObjectSources(sources, Detector(**(detector or {})), BoxNoise.of(noise))
 
     @property
@@ -345,7 +325,6 @@ class Vifidel(Metric):
             self.sources.missing(dataset)
             or missing_packages("vifidel", "sklearn")  # whose stop words it leaves out
             or self.vectors.missing()
-            or devices.missing(self.device)
         )
         return absent or VifidelScorer(self, dataset, store)
 
@@ -392,19 +371,15 @@ class VifidelScorer(Scorer):
 
     def prepare(self) -> None:
         self.lexicon = lexicon = Lexicon(self.metric.vectors, self._store)
-        self._objects = [
-            tuple(sorted(word for label in labels.elements() for word in lexicon.content(label)))
-            for labels in self.labels
-        ]
+        self._objects = [" ".join(labels.elements()) for labels in self.labels]
         self._object_bags = lexicon.bags(self._objects)
-        device = devices.transport_device(self.metric.device)
         references, first = reference_bags(lexicon, self.dataset)
         self._n_references = np.diff(first)
-        weights = ImportanceWeights(lexicon, references, first, device)
-        self.distance = BagDistance(lexicon, weights, self.metric.p, device)
+        weights = ImportanceWeights(lexicon, references, first)
+        self.distance = BagDistance(lexicon, weights, self.metric.p)
 
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
-        bags, rows = self.lexicon.bags([self.lexicon.content(caption) for caption in captions])
+        bags, rows = self.lexicon.bags(captions)
         object_bags, objects = self._object_bags[0], self._object_bags[1][image_index]
         has_objects = object_bags.sizes[objects] > 0
         scores = np.full((len(captions), 2), np.nan)
@@ -420,7 +395,7 @@ class VifidelScorer(Scorer):
     def tally(
         self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
     ) -> npt.NDArray[np.int64]:
-        bags, rows = self.lexicon.bags([self.lexicon.content(caption) for caption in captions])
+        bags, rows = self.lexicon.bags(captions)
         object_bags, objects = self._object_bags[0], self._object_bags[1][image_index]
         tokens, unknown = bags.tokens[rows], bags.unknown[rows]
         n_objects = object_bags.tokens[objects]
@@ -436,16 +411,15 @@ class VifidelScorer(Scorer):
         ).astype(np.int64)
 
     def explain(self, caption: str, image_index: int) -> Mapping[str, Any] | None:
-        lexicon, content = self.lexicon, self.lexicon.content(caption)
         object_bags, objects = self._object_bags
-        bags = object_bags.take(objects[[image_index]]), lexicon.bags([content])[0]
+        bags = object_bags.take(objects[[image_index]]), self.lexicon.bags([caption])[0]
         names = [column.name for column in self.columns]
         return {
             "kind": "transport",
             "p": self.metric.p,
-            "unknown_objects": lexicon.unknown(self._objects[image_index]),
-            "unknown_words": lexicon.unknown(content),
-            "plans": explain_transport(lexicon, self.distance, bags, image_index, names),
+            "unknown_objects": self.lexicon.unknown(self._objects[image_index]),
+            "unknown_words": self.lexicon.unknown(caption),
+            "plans": explain_transport(self.distance, bags, image_index, names),
         }
 
 
@@ -453,7 +427,7 @@ def reference_bags(lexicon: Lexicon, dataset: CaptionDataset) -> tuple[Bags, npt
     """The bags of the references that have a word with a vector, one image's after another's, and
     where each image's begin: [images + 1]."""
     groups = dataset.references
-    bags, rows = lexicon.bags([lexicon.content(text) for group in groups for text in group])
+    bags, rows = lexicon.bags([text for group in groups for text in group])
     usable = bags.sizes[rows] > 0
     images = np.repeat(np.arange(len(groups)), [len(group) for group in groups])[usable]
     return bags.take(rows[usable]), np.searchsorted(images, np.arange(len(groups) + 1))
@@ -475,8 +449,6 @@ class Wmd(Metric):
         Where the words' vectors come from; scaled to length 1.
     p
         The price of moving a word: the distance (1, Kusner et al.) or its square (2).
-    device
-        "auto", "cpu", "cuda", "cuda:1": where transport is computed.
     """
 
     name = "wmd"
@@ -488,14 +460,8 @@ class Wmd(Metric):
     )
 
     @checked
-    def __init__(
-        self,
-        vectors: WordVectors,
-        p: Annotated[int, Interval(ge=1, le=2)] = 1,
-        device: Device = "auto",
-    ) -> None:
+    def __init__(self, vectors: WordVectors, p: Annotated[int, Interval(ge=1, le=2)] = 1) -> None:
         self.vectors, self.p = vectors, p
-        self.device = device
 
     def fetch(self, dataset: CaptionDataset) -> None:
         self.vectors.fetch()
@@ -505,7 +471,6 @@ class Wmd(Metric):
             self.missing_part(dataset)
             or missing_packages("vifidel", "sklearn")  # whose stop words it leaves out
             or self.vectors.missing()
-            or devices.missing(self.device)
         )
         return absent or WmdScorer(self, dataset, store)
 
@@ -539,11 +504,10 @@ class WmdScorer(ReferenceScorer):
         self._lexicon = Lexicon(self.metric.vectors, self._store)
         self._references, self._first = reference_bags(self._lexicon, self.dataset)
         # no word weighs more than another: WMD has no importance weights
-        device = devices.transport_device(self.metric.device)
-        self._distance = BagDistance(self._lexicon, None, self.metric.p, device)
+        self._distance = BagDistance(self._lexicon, None, self.metric.p)
 
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
-        bags, rows = self._lexicon.bags([self._lexicon.content(caption) for caption in captions])
+        bags, rows = self._lexicon.bags(captions)
         first, counts = self._first[image_index], np.diff(self._first)[image_index]
         scores = np.full((len(captions), 3), np.nan)
         scores[(bags.tokens[rows] == 0) & (counts > 0)] = 0.0
@@ -563,5 +527,5 @@ class WmdScorer(ReferenceScorer):
     def tally(
         self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
     ) -> npt.NDArray[np.int64]:
-        bags, rows = self._lexicon.bags([self._lexicon.content(caption) for caption in captions])
+        bags, rows = self._lexicon.bags(captions)
         return np.stack([bags.unknown[rows], bags.tokens[rows] == 0], axis=1).astype(np.int64)

@@ -284,7 +284,7 @@ def test_shipped_weights_are_what_their_cards_say(weights: Any) -> None:
     card = weights.card
     assert card["human_cosine"] > 0
     assert card["trained_on_corruptions"] == (card["variant"] == "corruptions")
-    model = Scan(ScanShape.of_json(card["shape"]))
+    model = Scan(ScanShape(**card["shape"]))
     model.load_state_dict(weights.state())  # whose checksum is the card's
     assert len(weights.vocabulary()) == model.shape.words
     assert len(weights.seen) == card["data"]["n_train"] + card["data"]["n_dev"]
@@ -298,7 +298,7 @@ GRID = 2
 def test_cards_report_what_the_metrics_give(tmp_path: Path) -> None:
     data, folder = dataset(), weights(tmp_path, grid=GRID)
     stored = pretrained.read_weights(folder)
-    model = Scan(ScanShape.of_json(stored.card["shape"]))
+    model = Scan(ScanShape(**stored.card["shape"]))
     model.load_state_dict(stored.state())
     images = CaptionedImages.of(data, GoldRegions())
     seen = replace(images, regions=add_grid(images.regions, GRID))

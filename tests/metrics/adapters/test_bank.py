@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from metaeval.cli.main import run_verb
-from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.data.dataset import CaptionDataset
 from metaeval.data.own.bank import read_entry
 from metaeval.errors import ConfigError, InputError
 from metaeval.metrics.adapters.bank import BankMetric
@@ -72,27 +72,27 @@ def test_files_of_one_metric_are_one_column(tmp_path: Path) -> None:
 
 def test_a_bank_without_scores_of_the_images_is_skipped_with_the_reason(tmp_path: Path) -> None:
     bank_file(tmp_path, "d", [("77.jpg", "a cat", 7)])
-    absent = BankMetric(tmp_path).bind(DATASET)
-    assert isinstance(absent, Absent)
-    assert "no scores of the 2 images" in absent.reason
-    assert isinstance(BankMetric(tmp_path / "nowhere").bind(DATASET), Absent)
+    for folder in (tmp_path, tmp_path / "nowhere"):
+        assert "no scores of the 2 images" in BankMetric(folder).bind(DATASET).reason
 
 
-def test_what_a_description_must_say(tmp_path: Path) -> None:
-    file = bank_file(tmp_path, "a", [("1.jpg", "a dog", 1)])
-    for change, problem in (
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
         ({"licence": ""}, r"a\.yaml, field 'licence'"),
         ({"reads": ["audio"]}, r"field 'reads.0': 'audio'"),
         ({"citation": []}, r"field 'citation'"),
         ({"page": 3}, r"field 'page'"),
         ({"captions": "../x.csv"}, r"field 'captions': '../x.csv': is not below the data folder"),
         ({"file": "/etc/x.csv"}, r"field 'file': '/etc/x.csv': is not below the data folder"),
-    ):
-        bank_file(tmp_path, "a", [("1.jpg", "a dog", 1)], **change)
-        with pytest.raises(InputError, match=problem):
-            read_entry(file)
-    file.with_suffix(".yaml").unlink()
-    with pytest.raises(InputError, match=r"a\.yaml, which describes it, is not next to it"):
+        (None, r"a\.yaml, which describes it, is not next to it"),
+    ],
+)
+def test_what_a_description_must_say(tmp_path: Path, change: Any, problem: str) -> None:
+    file = bank_file(tmp_path, "a", [("1.jpg", "a dog", 1)], **(change or {}))
+    if change is None:
+        file.with_suffix(".yaml").unlink()
+    with pytest.raises(InputError, match=problem):
         read_entry(file)
 
 
@@ -146,21 +146,22 @@ def test_the_command_counts_what_a_file_covers(
     (tmp_path / "foil/foilv1.0_test_2017.json").write_text(content)
     monkeypatch.setenv("METAEVAL_DATA", str(tmp_path))
     rows = [("000139.jpg", "a dog", 0.5), ("000139.jpg", "a cat", ""), ("9.jpg", "a cow", 1)]
-    file = bank_file(tmp_path / "scores", "clair_foil", rows, benchmark="foil")
-    assert run_verb(["check", str(file.with_suffix(".yaml"))]) == 0
-    printed = capsys.readouterr().out
-    assert "clair_foil.csv: CLAIR, 2 captions with a score; reads references" in printed
-    assert "licence: CC BY 4.0" in printed
-    assert "foil: 1 of 3 captions have a score" in printed
-    bank_file(tmp_path / "scores", "clair_foil", rows[2:], benchmark="foil")
-    assert run_verb(["check", str(file)]) == 1
-    bank_file(tmp_path / "scores", "clair_foil", rows, benchmark="valse")
-    assert run_verb(["check", str(file)]) == 0
-    assert "valse: not compared" in capsys.readouterr().out
-    for change in ({"benchmark": "nothing"}, {"benchmark": "scenes"}, {"column": "CLAIR"}):
-        bank_file(tmp_path / "scores", "clair_foil", rows, **change)
-        assert run_verb(["check", str(file)]) == 2
-        assert "Traceback" not in capsys.readouterr().err
+    file, printed = tmp_path / "scores" / "clair_foil.csv", []
+    for of, change, code in (
+        (rows, {}, 0),
+        (rows[2:], {}, 1),
+        (rows, {"benchmark": "valse"}, 0),
+        *((rows, c, 2) for c in ({"benchmark": "nothing"}, {"benchmark": "scenes"})),
+        (rows, {"column": "CLAIR"}, 2),
+    ):
+        bank_file(file.parent, file.stem, of, **{"benchmark": "foil", **change})
+        assert run_verb(["check", str(file.with_suffix(".yaml"))]) == code
+        printed.append("".join(capsys.readouterr()))
+    assert "clair_foil.csv: CLAIR, 2 captions with a score; reads references" in printed[0]
+    assert "licence: CC BY 4.0" in printed[0]
+    assert "foil: 1 of 3 captions have a score" in printed[0]
+    assert "valse: not compared" in printed[2]
+    assert not any("Traceback" in text for text in printed)
 
 
 def test_a_file_is_checked_as_its_description_says_it_is_read(

@@ -113,11 +113,11 @@ def test_what_does_not_match_is_shown_with_both_sides(
     ids, words = ("d.jpg", "x/c.jpg"), ("a man", "a bus")
     data = CaptionDataset("d", ids, words, (("x",),) * 2, ids, words)
     texts, index = zip(*((c, k) for k, c in enumerate(captions) if c), strict=True)
-    done = scored(ScoresFileMetric(path, columns=["S"]), data, list(texts), list(index))
-    assert done.status == "failed"
-    assert f"s.csv: {problem}" in str(done.reason)
+    metric = ScoresFileMetric(path, columns=["S"])
+    done = scored(metric, data, list(texts), list(index))
+    assert (done.status, f"s.csv: {problem}" in str(done.reason)) == ("failed", True)
     assert done.remedy == "write image_id and caption as the run with metrics=[] exports them"
-    both = scored(ScoresFileMetric(path, columns=["S"]), data, [*texts, "a man"], [*index, 1])
+    both = scored(metric, data, [*texts, "a man"], [*index, 1])
     assert (both.status, problem in both.unscored[0]) == ("ok", True)  # one of them has a score
 
 
@@ -133,16 +133,14 @@ def test_two_systems_that_wrote_one_caption(
     captions, index, store = ["a man"] * 3 + ["two dogs"], np.array([0, 0, 0, 1]), MemoryStore()
     known = look_up(metric, small(), captions, index, store, systems=["A", "B", "C", "A"])
     done = complete(known, index, store)
-    assert done.scores is not None
     assert done.scores[:, 0].tolist() == [1, 2, 1.5, 4]
     assert (done.counts[2].n, done.counts[2].of) == (1, 4)
     assert "s.csv: different scores of 1 caption; that of the caption's system" in caplog.text
     alone = scored(metric, small(), ["a man", "two dogs"], [0, 1])
     assert (alone.scores.tolist(), alone.counts[2].n) == ([[1.5], [4]], 1)
-    for row in rows:
-        del row["system"]
-    unnamed = ScoresFileMetric(written(tmp_path / "s.csv", rows), columns=["S"])
-    assert scores_of(unnamed, small(), ["a man"], [0]).tolist() == [[1.5]]
+    unnamed = pd.DataFrame(rows).drop(columns="system").to_dict("records")
+    metric = ScoresFileMetric(written(tmp_path / "s.csv", unnamed), columns=["S"])
+    assert scores_of(metric, small(), ["a man"], [0]).tolist() == [[1.5]]
 
 
 def test_a_column_that_the_first_record_does_not_have_is_read(tmp_path: Path) -> None:
@@ -160,12 +158,16 @@ def test_a_column_that_the_first_record_does_not_have_is_read(tmp_path: Path) ->
 
 def test_numbers_that_are_not_known_metrics_must_be_named(tmp_path: Path) -> None:
     record = {"image_id": 0, "caption": "a", "row": 7, "tokens": 30, "cost": 0.1, "CIDEr": 0.5}
-    path = written(tmp_path / "s.csv", [record])
-    assert [c.name for c in ScoresFileMetric(path).columns] == ["CIDEr"]
+    known = ScoresFileMetric(written(tmp_path / "known.csv", [record]))
     path = written(tmp_path / "s.csv", [{**record, "Mine": 0.2}])
+    assert [
+        c.name for c in (*known.columns, *ScoresFileMetric(path, columns=["Mine"]).columns)
+    ] == [
+        "CIDEr",
+        "Mine",
+    ]
     with pytest.raises(InputError, match=r"'Mine'; .*'metric\.scores\.columns=\[CIDEr,Mine\]'"):
         _ = ScoresFileMetric(path).columns
-    assert [c.name for c in ScoresFileMetric(path, columns=["Mine"]).columns] == ["Mine"]
 
 
 def test_a_folder_declares_its_scores_in_its_manifest(tmp_path: Path) -> None:
@@ -184,12 +186,17 @@ def test_two_captions_of_one_system_are_refused(tmp_path: Path) -> None:
         _ = ScoresFileMetric(scores, columns=["S"], captions=captions).columns
 
 
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"file not found; correct metric\.scores\.file"):
-        _ = ScoresFileMetric(tmp_path / "none.csv").columns
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("none.csv", r"file not found; correct metric\.scores\.file"),
+        ("s.doc", r"is none of \.csv"),
+    ],
+)
+def test_a_file_that_is_not_there(tmp_path: Path, name: str, problem: str) -> None:
     (tmp_path / "s.doc").write_text("")
-    with pytest.raises(InputError, match=r"is none of \.csv"):
-        _ = ScoresFileMetric(tmp_path / "s.doc").columns
+    with pytest.raises(InputError, match=problem):
+        _ = ScoresFileMetric(tmp_path / name).columns
 
 
 @pytest.mark.coco

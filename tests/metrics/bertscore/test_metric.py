@@ -204,21 +204,16 @@ def test_equals_bert_score_on_coco(val2017: CaptionDataset) -> None:
 def test_roberta_is_preferred_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hub = tmp_path / "hub"
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(hub))
-    metric, dataset = BertScore(cache=tmp_path), DATASET
-
-    def column() -> str:
-        return metric.bind(dataset).columns[0].name
-
-    assert column() == "BERTScore (MiniLM)"
-    model = hub / "models--FacebookAI--roberta-large"
-    snapshot = model / "snapshots" / "abc"
-    snapshot.mkdir(parents=True)
-    (model / "refs").mkdir()
-    (model / "refs" / "main").write_text("abc")
-    (snapshot / "config.json").write_text("{}")
-    assert column() == "BERTScore (MiniLM)"  # no weights yet
-    (snapshot / "model.safetensors").write_bytes(b"")
-    assert column() == "BERTScore"
+    metric, snapshot = BertScore(cache=tmp_path), "snapshots/abc"
+    for name, content, column in (
+        ("refs/main", "abc", "BERTScore (MiniLM)"),
+        (f"{snapshot}/config.json", "{}", "BERTScore (MiniLM)"),  # no weights yet
+        (f"{snapshot}/model.safetensors", "", "BERTScore"),
+    ):
+        path = hub / "models--FacebookAI--roberta-large" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+        assert metric.bind(DATASET).columns[0].name == column
 
 
 def test_absent_model_is_named_with_its_remedy(
@@ -226,15 +221,15 @@ def test_absent_model_is_named_with_its_remedy(
 ) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
-    absent = BertScore(model="roberta-large").bind(DATASET)
-    assert "roberta-large" in absent.reason
-    assert "--install bertscore" in absent.remedy
-    offline = BertScore(model="roberta-large", download=True, offline="1")
+    plain, offline, asked = (
+        BertScore(model="roberta-large", **options)
+        for options in ({}, {"download": True, "offline": "1"}, {"download": True})
+    )
     offline.fetch(DATASET)  # no request
-    absent = offline.bind(DATASET)
-    assert "offline" in absent.reason
-    absent = BertScore(model="roberta-large", download=True).bind(DATASET)
-    assert "a run downloads it" in absent.remedy  # who only binds does not
+    assert "roberta-large" in plain.bind(DATASET).reason
+    assert "--install bertscore" in plain.bind(DATASET).remedy
+    assert "offline" in offline.bind(DATASET).reason
+    assert "a run downloads it" in asked.bind(DATASET).remedy  # who only binds does not
 
 
 def test_damaged_package_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -251,17 +246,13 @@ def test_captions_that_the_model_cuts_are_counted(name: str) -> None:
     too.
     """
     metric = build(name, compose_config([f"metric=[{name}]"]))
-    data = images((*REFERENCES, ()))
+    data, store = images((*REFERENCES, ())), MemoryStore()
     captions = ["dog " * 510, "dog " * 511, "a dog", "dog " * 600, "dog " * 600]
-    index = np.array([0, 0, 1, 2, 4])
-    expected = (Tally("captions cut to the model's length", "captions", 2, 5),)
-    store = MemoryStore()
-    for _ in range(2):
-        scored = score_captions(metric, data, captions, index, store)
-        assert scored.counts == expected
-    assert scored.n_cached == len(captions)
-    short = score_captions(metric, data, captions[:1], index[:1], store)
-    assert [count.n for count in short.counts] == [0]
+    for n, cut in ((5, 2), (5, 2), (1, 0)):
+        index = np.array([0, 0, 1, 2, 4])[:n]
+        scored = score_captions(metric, data, captions[:n], index, store)
+        assert scored.counts == (Tally("captions cut to the model's length", "captions", cut, n),)
+    assert scored.n_cached == n
 
 
 TOY_REFERENCES = (

@@ -41,14 +41,10 @@ def mean(*of: str, parts: list[Metric], **options: object) -> Mean:
     return Mean(of, parts=parts, **options)  # type: ignore[arg-type]
 
 
-def test_the_mean_as_it_is() -> None:
+def test_the_mean_of_columns_as_they_are() -> None:
     ours = scores(mean("cider", "chrf", parts=[Cider(), Chrf()]))[:, 0]
-    by_hand = (scores(Cider())[:, 0] + scores(Chrf())[:, 1]) / 2
-    assert ours.tolist() == by_hand.tolist()
-
-
-def test_another_column_and_lower_is_better() -> None:
-    metric = mean("chrf/chrF", "ter", parts=[Chrf(), Ter()])
+    assert ours.tolist() == ((scores(Cider())[:, 0] + scores(Chrf())[:, 1]) / 2).tolist()
+    metric = mean("chrf/chrF", "ter", parts=[Chrf(), Ter()])  # lower is better
     by_hand = (scores(Chrf())[:, 0] - scores(Ter())[:, 0]) / 2
     assert scores(metric)[:, 0].tolist() == by_hand.tolist()
     (column,) = metric.columns
@@ -62,22 +58,20 @@ def _pool(metric: Metric) -> np.ndarray:
     return scores(metric, [*HUMAN] * 2, [0, 1, 2, 1, 2, 0])[:, -1]
 
 
-def test_ranks_by_hand() -> None:
-    metric = mean("cider", "rouge_l", parts=[Cider(), RougeL()], scale="rank")
-    expected = np.zeros(len(CAPTIONS))
-    for part in (Cider(), RougeL()):
-        pool, own = _pool(part), scores(part)[:, 0]
-        expected += [((pool < x).sum() + (pool == x).sum() / 2) / len(pool) for x in own]
-    np.testing.assert_allclose(scores(metric)[:, 0], expected / 2, rtol=0, atol=1e-15)
-    assert metric.columns[0].name == "CIDEr+ROUGE-L (ranks)"
+def rank(pool: np.ndarray, own: np.ndarray) -> np.ndarray:
+    return np.array([((pool < x).sum() + (pool == x).sum() / 2) / len(pool) for x in own])
 
 
-def test_standardised_by_hand() -> None:
-    metric = mean("cider", "rouge_l", parts=[Cider(), RougeL()], scale="standard")
-    expected = np.zeros(len(CAPTIONS))
-    for part in (Cider(), RougeL()):
-        expected += (scores(part)[:, 0] - _pool(part).mean()) / _pool(part).std()
-    np.testing.assert_allclose(scores(metric)[:, 0], expected / 2, rtol=0, atol=1e-12)
+def standard(pool: np.ndarray, own: np.ndarray) -> np.ndarray:
+    return (own - pool.mean()) / pool.std()
+
+
+@pytest.mark.parametrize(("by_hand", "note"), [(rank, "ranks"), (standard, "standardised")])
+def test_scales_by_hand(by_hand: Any, note: str) -> None:
+    metric = mean("cider", "rouge_l", parts=[Cider(), RougeL()], scale=by_hand.__name__)
+    each = [by_hand(_pool(part), scores(part)[:, 0]) for part in (Cider(), RougeL())]
+    np.testing.assert_allclose(scores(metric)[:, 0], np.mean(each, axis=0), rtol=0, atol=1e-12)
+    assert metric.columns[0].name == f"CIDEr+ROUGE-L ({note})"
 
 
 @pytest.mark.parametrize("scale", ["none", "standard", "rank"])
@@ -110,21 +104,21 @@ def test_options_of_the_parts_are_those_of_the_configuration() -> None:
 
 def test_parts_bring_what_they_need() -> None:
     metric = build("vifidel_cider", compose_config(["metric=[vifidel_cider]"]))
-    assert metric.columns[0].name == "VIFIDEL+CIDEr (gold objects)"
-    assert metric.columns[0].bounds == (0, 5.5)
+    (column,) = metric.columns
+    assert (column.name, column.bounds) == ("VIFIDEL+CIDEr (gold objects)", (0, 5.5))
     assert metric.needs == {"references", "objects"}
 
 
 def test_spider_is_the_mean_of_spice_and_cider() -> None:
     config = compose_config(["metric.spice.parser=perceptron"])
     add_metric(config, "spider")
-    result = score_captions(build("spider", config), DATASET, CAPTIONS, INDEX, MemoryStore())
-    parts = [
-        score_captions(build(name, config), DATASET, CAPTIONS, INDEX, MemoryStore()).scores
-        for name in ("spice", "cider")
-    ]
-    assert result.scores[:, 0].tolist() == ((parts[0][:, 0] + parts[1][:, 0]) / 2).tolist()
-    assert (result.columns[0].name, result.columns[0].bounds) == ("SPIDEr (rules)", (0, 6))
+    spider, spice, cider = (
+        score_captions(build(name, config), DATASET, CAPTIONS, INDEX, MemoryStore())
+        for name in ("spider", "spice", "cider")
+    )
+    expected = (spice.scores[:, 0] + cider.scores[:, 0]) / 2
+    assert spider.scores[:, 0].tolist() == expected.tolist()
+    assert (spider.columns[0].name, spider.columns[0].bounds) == ("SPIDEr (rules)", (0, 6))
 
 
 @pytest.mark.parametrize(
@@ -191,23 +185,17 @@ def test_a_sentence_without_a_score_is_left_out(take: Take) -> None:
 
 def test_columns_and_signatures_say_how() -> None:
     mean, worst = (BySentence(["cider"], take, parts=[Cider()]) for take in ("mean", "worst"))
-    assert [c.name for c in (*mean.columns, *worst.columns)] == [
+    options = ["metric=[by_sentence]", "metric.by_sentence.of=[cider]"]
+    config = compose_config([*options, "metric.by_sentence.take=worst"])
+    built = build("by_sentence", config)
+    assert [c.name for metric in (mean, worst, built) for c in metric.columns] == [
         "CIDEr (by sentence)",
-        "CIDEr (worst sentence)",
+        *["CIDEr (worst sentence)"] * 2,
     ]
     assert mean.columns[0].variant_of == "CIDEr"
-    bound = [metric.bind(DATASET) for metric in (mean, worst)]
-    assert len({scorer.signatures for scorer in bound}) == 2
-    assert "sigma:6" in bound[0].signatures[0]
+    (one,), (other,) = (metric.bind(DATASET).signatures for metric in (mean, worst))
+    assert ("sigma:6" in one, one == other) == (True, False)
     assert pickle.loads(pickle.dumps(mean)).columns == mean.columns
-
-
-def test_it_is_configured_by_name() -> None:
-    config = compose_config(
-        ["metric=[by_sentence]", "metric.by_sentence.of=[cider]", "metric.by_sentence.take=worst"]
-    )
-    metric = build("by_sentence", config)
-    assert [c.name for c in metric.columns] == ["CIDEr (worst sentence)"]
 
 
 def test_captions_that_are_cut_are_counted_once() -> None:

@@ -43,6 +43,12 @@ def completion(text: str | None, **more: Any) -> dict[str, Any]:
     }
 
 
+def reply_with(usage: Any) -> dict[str, Any]:
+    """A completion with another usage; `None`: without."""
+    reply = completion("70", usage=usage)
+    return {name: value for name, value in reply.items() if value is not None}
+
+
 def caption_in(body: str) -> str:
     return re.search(r"^Caption: (.*)$", prompt_in(body), re.MULTILINE)[1]
 

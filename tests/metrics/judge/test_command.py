@@ -5,10 +5,14 @@ import json
 import os
 import random
 import re
+import shutil
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from importlib.util import find_spec
 from pathlib import Path
 
 import pandas as pd
@@ -19,13 +23,11 @@ from transformers import AutoTokenizer
 from metaeval.check.contract import check, questions
 from metaeval.metrics.judge.metric import Judge
 from metaeval.reports.measured import write_report
-from metaeval.results.files import read_judges
-from metaeval.runs import files, files as run_files
+from metaeval.runs import files
 from metaeval.runs.answers import ANSWERS, AnswerJournal, read_part
 from tests.forked import run_command
 from tests.loopback import LoopbackEndpoint
 from tests.metrics.judge.judge_cases import KEY, Served, completion
-from tests.metrics.judge.served import MISSING, Server, served
 from tests.metrics.judge.tiny_model import save_tiny_model
 
 SMALL = ("report=none", "stats.replicates=20")
@@ -46,25 +48,22 @@ def test_a_run_keeps_its_answers_and_nowhere_the_key(
     common = ("experiment=replace", "dataset=scenes", "dataset.limit=4", "metric.judge.model=m")
     with LoopbackEndpoint(0) as endpoint:
         options = (f"metric.judge.base_url={endpoint.url}", "metric.judge.api_key_env=MY_KEY")
-        printed = _run(tmp_path, *common, *options, "metric.judge.image=512")
-        asked = endpoint.requests
+        options = (*common, *options, "metric.judge.image=512")
+        assert "Judge (m)" in _run(tmp_path, *options)
     answers = pd.read_parquet(tmp_path / "run" / ANSWERS)
-    assert len(answers) == asked > 4
-    assert "Judge (m)" in printed
-    files = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert len(files) > 5
-    assert not [path for path in files if KEY.encode() in path.read_bytes()]
+    assert len(answers) == endpoint.requests > 4
+    written = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
+    assert len(written) > 5
+    assert not any(KEY.encode() in content for content in written)
     # the image is in the request as its digest
     assert json.loads(answers["request"][0])["image"]["size"] == 512
     # without the endpoint, from the record
-    (tmp_path / "again").mkdir()
-    replay = (
-        f"metric.judge.replay={tmp_path / 'run' / ANSWERS}",
-        "metric.judge.mode=replay_or_fail",
-    )
-    _run(tmp_path / "again", *common, *options, *replay, "metric.judge.image=512")
-    scores = [(f / "run" / "scores.parquet").read_bytes() for f in (tmp_path, tmp_path / "again")]
-    assert scores[0] == scores[1]
+    again = tmp_path / "again"
+    again.mkdir()
+    replay = f"metric.judge.replay={tmp_path / 'run' / ANSWERS}"
+    _run(again, *options, replay, "metric.judge.mode=replay_or_fail")
+    first, second = ((f / "run" / "scores.parquet").read_bytes() for f in (tmp_path, again))
+    assert first == second
 
 
 def test_a_pairwise_judge_runs_where_two_captions_are_compared(tmp_path: Path) -> None:
@@ -87,29 +86,16 @@ def test_a_pairwise_judge_runs_where_two_captions_are_compared(tmp_path: Path) -
             "metric.judge.prompt=pairwise",
             "metric.judge.parser=number",
             "metric.judge.price={input: 1000, output: 2000}",
+            "metric.judge.bounds=[0,100]",
         )
-        more = ("metric.judge.bounds=[0,100]",)
-        _run(
-            tmp_path, "experiment=pairs", "dataset=pairs", f"dataset.file={pairs}", *options, *more
-        )
+        _run(tmp_path, "experiment=pairs", "dataset=pairs", f"dataset.file={pairs}", *options)
         assert endpoint.requests == 12  # both orders of six pairs
         page = write_report(tmp_path / "run").read_text(encoding="utf-8")
-        for line in (
-            "Ties between two captions",
-            "Same preference in both orders",
-            "Price per 1,0",
-        ):
-            assert f'<th scope="row">{line}' in page
+        lines = "Ties between two captions", "Same preference in both orders", "Price per 1,0"
+        assert [line for line in lines if f'<th scope="row">{line}' not in page] == []
         (tmp_path / "other").mkdir()
-        printed = _run(
-            tmp_path / "other",
-            "experiment=replace",
-            "dataset=scenes",
-            "dataset.limit=2",
-            *options,
-            *more,
-            code=1,
-        )
+        graded = ("experiment=replace", "dataset=scenes", "dataset.limit=2")
+        printed = _run(tmp_path / "other", *graded, *options, code=1)
     assert "it compares two captions" in printed
     assert "experiment=pairs" in printed
 
@@ -117,18 +103,17 @@ def test_a_pairwise_judge_runs_where_two_captions_are_compared(tmp_path: Path) -
 def test_the_checker_reports_a_judge_that_is_not_deterministic(httpserver: HTTPServer) -> None:
     numbers = itertools.count()
     served = Served(httpserver, lambda body, n: completion(str(next(numbers) % 100)))
-    metric = Judge(base_url=served.url, model="m", concurrency=1)
-    findings = {f.what: f for f in check(metric, questions(3))}
-    assert findings["scores"].ok
-    assert findings["neighbours"].ok  # of one scorer: the answers are recorded
-    assert not findings["repetition"].ok
-
-
-def test_the_checker_passes_a_deterministic_judge() -> None:
     with LoopbackEndpoint(0) as endpoint:
-        metric = Judge(base_url=endpoint.url, model="m")
-        broken = [f for f in check(metric, questions(3)) if not f.ok]
-    assert not broken
+        found = [
+            {
+                f.what
+                for f in check(Judge(base_url=url, model="m", concurrency=1), questions(3))
+                if not f.ok
+            }
+            for url in (endpoint.url, served.url)
+        ]
+    # of one scorer the answers are recorded: no caption depends on its neighbours
+    assert found == [set(), {"repetition"}]
 
 
 ROOT = Path(__file__).parents[3]
@@ -193,7 +178,7 @@ def test_killed_at_any_moment_the_command_continues(tmp_path: Path) -> None:
         for cached in (True, False):
             folder = tmp_path / f"killed-{cached}"
             _killed_and_continued(endpoint, folder, table, cached)
-            whole, killed = (f / "run" / run_files.SCORES for f in (tmp_path / "whole", folder))
+            whole, killed = (f / "run" / files.SCORES for f in (tmp_path / "whole", folder))
             assert whole.read_bytes() == killed.read_bytes()
             assert len(pd.read_parquet(folder / "run" / ANSWERS)) == N
 
@@ -228,47 +213,57 @@ def test_a_line_that_a_kill_cut_short_is_left_out(tmp_path: Path) -> None:
 
 
 _MOST_TOKENS = 2
+PROGRAM = str(shutil.which("transformers", path=str(Path(sys.executable).parent)))
+_NEEDED = ("accelerate", "fastapi", "openai", "uvicorn")
+MISSING = [name for name in _NEEDED if find_spec(name) is None]
+MISSING += ["the command 'transformers'"] if PROGRAM == "None" else []
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    folder = tmp_path_factory.mktemp("served")
-    save_tiny_model(folder / "model")
-    with served(folder / "model", folder / "log") as server:
-        yield server
+@contextmanager
+def server(folder: Path) -> Iterator[str]:
+    """The address of the tiny model behind `transformers serve`, on loopback."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [PROGRAM, "serve", str(folder), "--host", "127.0.0.1", "--port", str(port)]
+    command += ["--device", "cpu", "--dtype", "float32"]
+    process = subprocess.Popen(command, env={**os.environ, "HF_HUB_OFFLINE": "1"})
+    try:
+        for _ in range(360):  # three minutes; half of one on an idle machine
+            assert process.poll() is None
+            with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+                break
+            time.sleep(0.5)
+        yield f"http://127.0.0.1:{port}/v1"
+    finally:
+        process.terminate()
+        process.wait(30)
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}")
-def test_a_served_model_is_a_judge(server: Server, tmp_path: Path) -> None:
-    options = [
-        "experiment=replace",
-        "dataset=scenes",
-        "dataset.limit=6",
-        "metric=[judge,length]",
-        f"metric.judge.base_url={server.url}",
-        f"metric.judge.model={server.model}",
-        f"metric.judge.max_tokens={_MOST_TOKENS}",
-        "metric.judge.title=Tiny",
-        "metric.judge.concurrency=2",
-        "metric.judge.price={input: 1000, output: 2000}",
-        "report=none",
-        "stats.replicates=20",
-        f"hydra.run.dir={tmp_path / 'run'}",
-        f"paths.cache={tmp_path / 'cache'}",
-    ]
-    done = subprocess.run(
-        [sys.executable, "-m", "metaeval", *options], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
+def test_a_served_model_is_a_judge(tmp_path: Path) -> None:
+    model = tmp_path / "model"
+    save_tiny_model(model)
+    with server(model) as url:
+        _run(
+            tmp_path,
+            "experiment=replace",
+            "dataset=scenes",
+            "dataset.limit=6",
+            f"metric.judge.base_url={url}",
+            f"metric.judge.model={model}",
+            f"metric.judge.max_tokens={_MOST_TOKENS}",
+            "metric.judge.title=Tiny",
+            "metric.judge.concurrency=2",
+        )
     answers = pd.read_parquet(tmp_path / "run" / ANSWERS)
     captions = pd.read_parquet(tmp_path / "run" / files.CAPTIONS)
-    asked = captions.drop_duplicates(["image_id", "caption"])
-    expected_items = set(zip(asked.image_id.astype(str), asked.caption, strict=True))
+    expected_items = set(zip(captions.image_id.astype(str), captions.caption, strict=True))
     assert set(zip(answers.image_id, answers.caption, strict=True)) == expected_items
     assert len(answers) == len(expected_items) >= 6
 
-    tokenizer = AutoTokenizer.from_pretrained(server.model)
+    tokenizer = AutoTokenizer.from_pretrained(model)
     for request, n in zip(answers.request, answers.prompt_tokens, strict=True):
         messages = json.loads(request)["messages"]
         text = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
@@ -284,17 +279,8 @@ def test_a_served_model_is_a_judge(server: Server, tmp_path: Path) -> None:
         # only a number that goes on, as a word, a list, a range or with another number, is left out
         assert re.search(r"^\w|[\d.,:/-]", text[match.end() :])
     expected[unclear] = float("nan")
-    assert expected.isna().any()
-    assert expected.notna().any()
+    assert 0 < expected.isna().sum() < len(expected)
     pd.testing.assert_series_equal(answers.score, expected, check_names=False)
-
-    (judge,) = read_judges(tmp_path / "run" / files.JUDGES).judges
-    assert (judge.judge, judge.captions, judge.answers) == ("Tiny", len(answers), len(answers))
-    assert judge.unparsed == expected.isna().sum()
-    thousand = 1000 / len(answers)
-    assert judge.input_tokens == pytest.approx(answers.prompt_tokens.sum() * thousand)
-    dollars = (1000 * answers.prompt_tokens + 2000 * answers.completion_tokens) / 1e6
-    assert judge.usd == pytest.approx(dollars.sum() * thousand)
 
     scores = pd.read_parquet(tmp_path / "run" / files.SCORES)
     table = captions.merge(scores[scores.metric == "Tiny"], on=["image_id", "set", "level"])

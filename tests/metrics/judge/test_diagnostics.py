@@ -32,16 +32,16 @@ def _answer(caption: str, score: float, sample: int = 0, rival: str | None = Non
 
 def test_one_answer_in_more_than_half_of_the_captions_is_marked() -> None:
     scores = [0, 0, 0, 70, math.nan]
-    found = diagnose("J", [_answer(f"c{k}", s) for k, s in enumerate(scores)])
+    found, even = (
+        diagnose("J", [_answer(f"c{k}", s) for k, s in enumerate(each)])
+        for each in (scores, [0, 0, 70, 70])
+    )
     assert (found.captions, found.answers, found.distinct, found.unparsed) == (5, 5, 2, 1)
     assert (found.most_frequent, found.most_frequent_share) == (0, 0.75)
-    assert found.dominated
-    # per 1,000 captions
-    assert (found.input_tokens, found.output_tokens) == (100_000, 5_000)
-    assert (found.seconds, found.usd) == (pytest.approx(500), pytest.approx(2.0))
+    assert (found.dominated, even.dominated) == (True, False)
+    per_1000_captions = found.input_tokens, found.output_tokens, found.seconds, found.usd
+    assert per_1000_captions == pytest.approx((100_000, 5_000, 500, 2.0))
     assert (found.order_consistency, found.repeatability_sd) == (None, None)
-    even = diagnose("J", [_answer(f"c{k}", s) for k, s in enumerate([0, 0, 70, 70])])
-    assert not even.dominated
     JudgesFile.model_validate_json(JudgesFile(judges=(found, even)).model_dump_json())
 
 

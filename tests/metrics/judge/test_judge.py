@@ -25,7 +25,7 @@ from metaeval.progress import RunLine
 from metaeval.runs.answers import ANSWERS, record_answers
 from metaeval.runs.files import read_columns
 from metaeval.runs.store import MemoryStore
-from metaeval.scoring import MetricScores, score_captions
+from metaeval.scoring import score_captions
 from tests.metrics.judge.judge_cases import (
     CAPTIONS,
     Served,
@@ -35,6 +35,7 @@ from tests.metrics.judge.judge_cases import (
     judge,
     length_score,
     prompt_in,
+    reply_with,
     scored,
 )
 
@@ -43,10 +44,8 @@ def test_a_caption_is_requested_once_and_its_number_is_its_score(lengths: Served
     store = MemoryStore()
     result = scored(judge(lengths.url), [*CAPTIONS, *CAPTIONS], store)
     assert result.scores[:, 0].tolist() == [len(c) for c in CAPTIONS] * 2
-    assert len(lengths.bodies) == 4
     sent = json.loads(lengths.bodies[0])
-    assert (sent["model"], sent["temperature"]) == ("tiny", 0)
-    assert "stop" not in sent
+    assert (sent["model"], sent["temperature"], "stop" in sent) == ("tiny", 0, False)
     assert "reference 0 one" in "".join(map(prompt_in, lengths.bodies))
     # the answers are in the store: nothing is asked again, also for another parser
     again = scored(judge(lengths.url, parser="number"), CAPTIONS, store)
@@ -152,53 +151,65 @@ def test_an_answer_is_read_as_it_is(
     assert [c.n for c in result.counts if count in c.what] == [1]
 
 
-@pytest.mark.parametrize("status", [401, 403, 404])
-def test_a_refused_key_stops_at_once(httpserver: HTTPServer, status: int) -> None:
-    served = Served(httpserver, lambda body, n: Response("no", status))
-    assert (scored(judge(served.url, concurrency=1)).status, len(served.bodies)) == ("failed", 1)
-
-
-def test_max_failures_stops_early(httpserver: HTTPServer) -> None:
-    served = Served(httpserver, lambda body, n: Response("bad", 400))
+@pytest.mark.parametrize(
+    ("reply", "options", "requests", "reason"),
+    [
+        *((Response("no", status), {}, 1, f"HTTP {status}") for status in (401, 403, 404)),
+        (Response("bad", 400), {"max_failures": 3}, 4, "more than 3 requests failed"),
+        # attempts count in the budget
+        (Response("no", 500), {"budget": {"calls": 5}, "retries": 10}, 5, "budget.calls=5 is"),
+        # an unreadable reply costs what it states
+        (
+            {"choices": [], "usage": {"prompt_tokens": 1000, "completion_tokens": 1000}},
+            {"budget": {"tokens": 10_000}, "max_failures": None},
+            5,
+            "budget.tokens=10000 is reached after 5 calls",
+        ),
+        # a limit in the parameters is reserved
+        (
+            reply_with(None),
+            {"parameters": {"max_completion_tokens": 5000}, "budget": {"tokens": 6000}},
+            1,
+            "budget.tokens=6000 is",
+        ),
+    ],
+)
+def test_what_stops_a_judge(
+    httpserver: HTTPServer, reply: Any, options: dict[str, Any], requests: int, reason: str
+) -> None:
+    served = Served(httpserver, lambda body, n: reply)
     captions = [f"caption {k}" for k in range(40)]
-    result = scored(judge(served.url, max_failures=3, concurrency=1), captions)
-    assert result.status == "failed"
-    assert "more than 3 requests failed" in str(result.reason)
-    assert len(served.bodies) == 4
+    result = scored(judge(served.url, concurrency=1, **options), captions)
+    assert (result.status, len(served.bodies)) == ("failed", requests)
+    assert reason in str(result.reason)
 
 
 @pytest.mark.parametrize("concurrency", [1, 4])
 def test_a_budget_of_calls_is_held_to_the_call(lengths: Served, concurrency: int) -> None:
-    store = MemoryStore()
-    captions = [f"caption number {k}" for k in range(30)]
-    options = {"concurrency": concurrency}
-    result = scored(judge(lengths.url, budget={"calls": 7}, **options), captions, store)
-    assert result.status == "failed"
-    assert "budget.calls=7 is reached after 7 calls" in str(result.reason)
-    assert len(lengths.bodies) == 7
+    store, captions = MemoryStore(), [f"caption number {k}" for k in range(30)]
     # the same command spends nothing more; a greater budget goes on where it stopped
-    scored(judge(lengths.url, budget={"calls": 7}, **options), captions, store)
-    assert len(lengths.bodies) == 7
-    result = scored(judge(lengths.url, budget={"calls": 30}, **options), captions, store)
-    assert (result.status, len(lengths.bodies)) == ("ok", 30)
+    for calls, status, asked in ((7, "failed", 7), (7, "failed", 7), (30, "ok", 30)):
+        options = {"concurrency": concurrency, "budget": {"calls": calls}}
+        result = scored(judge(lengths.url, **options), captions, store)
+        assert (result.status, len(lengths.bodies)) == (status, asked)
+        assert status == "ok" or "budget.calls=7 is reached after 7 calls" in str(result.reason)
 
 
-def test_retries_count_in_the_budget(httpserver: HTTPServer) -> None:
-    served = Served(httpserver, lambda body, n: Response("no", 500))
-    result = scored(judge(served.url, budget={"calls": 5}, retries=10))
-    assert len(served.bodies) == 5
-    assert "budget.calls=5" in str(result.reason)
-
-
-def test_a_budget_of_tokens_or_money_is_never_exceeded(lengths: Served) -> None:
+@pytest.mark.parametrize(
+    ("budget", "price", "each"),
+    [
+        ({"tokens": 4000}, None, 102),
+        # 100 × 10 + 2 × 100 dollars per million
+        ({"usd": 0.04}, {"input": 10, "output": 100}, 0.0012),
+    ],
+)
+def test_a_budget_of_tokens_or_money_is_never_exceeded(
+    lengths: Served, budget: dict[str, float], price: Any, each: float
+) -> None:
     captions = [f"caption number {k}" for k in range(60)]
-    scored(judge(lengths.url, budget={"tokens": 4000}, max_tokens=10), captions)
-    assert 2000 < 102 * len(lengths.bodies) <= 4000
-    # 100 × 10 + 2 × 100 dollars per million: .0012 an answer
-    before = len(lengths.bodies)
-    price = {"input": 10, "output": 100}
-    scored(judge(lengths.url, budget={"usd": 0.04}, price=price, max_tokens=10), captions)
-    assert 0.02 < 0.0012 * (len(lengths.bodies) - before) <= 0.04
+    scored(judge(lengths.url, budget=budget, price=price, max_tokens=10), captions)
+    (most,) = budget.values()
+    assert most / 2 < each * len(lengths.bodies) <= most
 
 
 @pytest.mark.slow
@@ -232,11 +243,9 @@ def test_no_more_tokens_a_minute_than_allowed(lengths: Served) -> None:
     captions = [f"caption number {k}" for k in range(102)]
     options = {"tokens_per_minute": 1_000_000, "max_tokens": 10_000, "concurrency": 8}
     started = time.monotonic()
-    result = scored(judge(lengths.url, **options), captions)
-    seconds = time.monotonic() - started
-    assert (result.status, len(lengths.bodies)) == ("ok", 102)
+    assert scored(judge(lengths.url, **options), captions).status == "ok"
     # each request reserves its prompt and 10,000 tokens: 20,000 above the minute's store wait
-    assert seconds > 20_000 / (1_000_000 / 60) - 0.05
+    assert time.monotonic() - started > 20_000 / (1_000_000 / 60) - 0.05
 
 
 def test_retry_after_is_seconds_or_a_date() -> None:
@@ -248,35 +257,35 @@ def test_a_dry_run_sends_nothing_and_states_the_price(lengths: Served) -> None:
     options = {"price": {"input": 1, "output": 1000}, "max_tokens": 50}
     result = scored(judge(lengths.url, dry_run=True, **options))
     assert (result.status, len(lengths.bodies)) == ("skipped", 0)
-    for part in ("4 calls", "at most 200 of answers", "0.20 USD"):
-        assert part in str(result.reason)
+    parts = "4 calls", "at most 200 of answers", "0.20 USD"
+    assert [part for part in parts if part not in str(result.reason)] == []
+
+
+@pytest.fixture
+def details(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What stands on the line of progress."""
+    details: list[str] = []
+    monkeypatch.setattr(
+        RunLine, "report", lambda self, done, total, detail="": details.append(detail)
+    )
+    return details
 
 
 def test_requests_and_their_price_are_on_the_line_of_progress_and_in_the_summary(
-    httpserver: HTTPServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    httpserver: HTTPServer, tmp_path: Path, details: list[str]
 ) -> None:
     """One answer is recorded, one request fails, one answer has no number; 0.12 USD an answer."""
     replies = {"a cat sleeps": Response("", 400), "two men talk": completion("hm")}
     served = Served(
         httpserver, lambda body, n: replies.get(caption_in(body)) or length_score(body, n)
     )
-    details: list[str] = []
-    monkeypatch.setattr(
-        RunLine, "report", lambda self, done, total, detail="": details.append(detail)
-    )
     price = {"input": 1000, "output": 10_000}
-    options = {"price": price, "max_tokens": 10, "concurrency": 1}
-    store = MemoryStore()
-    with record_answers(tmp_path / "before"):
-        scored(judge(served.url, **options), CAPTIONS[:1], store)
-    details.clear()
-    with record_answers(tmp_path / "run") as journal:
-        scored(judge(served.url, **options), CAPTIONS, store)
+    metric, store = judge(served.url, price=price, max_tokens=10, concurrency=1), MemoryStore()
+    for name, captions in (("before", CAPTIONS[:1]), ("run", CAPTIONS)):
+        with record_answers(tmp_path / name) as journal:
+            scored(metric, captions, store)
     counts = "3 of 3 requests, 1 recorded before, 1 failed, 1 unparsed, 204 tokens"
     assert counts + ", 0.24 USD, about 0.00 to come" in details
-    assert any(
-        detail.startswith("1 of 3 requests, 1 recorded before, 1 failed") for detail in details
-    )
     assert journal.summary() == [
         "Judge (tiny): 3 answers, 2 requested now and 1 recorded before; 1 requests failed, "
         "1 answers cannot be parsed; 306 tokens, 0.36 USD, 0.24 of it now"
@@ -294,106 +303,107 @@ def test_a_dead_server_is_named(tmp_path: Path) -> None:
 
 
 def test_repeated_attempts_are_counted(
-    httpserver: HTTPServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    httpserver: HTTPServer, tmp_path: Path, details: list[str]
 ) -> None:
-    details: list[str] = []
-    monkeypatch.setattr(
-        RunLine, "report", lambda self, done, total, detail="": details.append(detail)
-    )
-    # the first two attempts fail, then every one answers
-    served = Served(
-        httpserver, lambda body, n: Response("", 500) if n < 3 else length_score(body, n)
-    )
+    served = Served(httpserver, _after(2, Response("", 500)))
     with record_answers(tmp_path) as journal:
         assert scored(judge(served.url, concurrency=1)).status == "ok"
     assert any("2 repeated, 0 failed" in detail for detail in details)
     assert "0 requests failed, 2 attempts repeated, 0 answers" in journal.summary()[0]
 
 
-def test_samples_are_averaged_and_have_their_own_seeds(httpserver: HTTPServer) -> None:
-    def reply(body: str, number: int) -> Any:
-        return completion(str(10 * json.loads(body)["seed"]))
+TOKENS = [("3", 0.5), ("1", 0.25), ("none", 0.25)]
+ASPECTS = 'Sure: {"fidelity": 90, "adequacy": 30, "fluency": 60}'
 
+
+def said_three(body: str, number: int) -> Any:
+    assert json.loads(body)["logprobs"] is True
+    tops = [{"token": t, "logprob": math.log(p)} for t, p in TOKENS]
+    position = {"token": "3", "logprob": math.log(0.5), "top_logprobs": tops}
+    return completion("3", choice={"logprobs": {"content": [position]}})
+
+
+@pytest.mark.parametrize(
+    ("reply", "options", "columns", "row", "requests"),
+    [
+        # the mean of 10, 20 and 30: samples have their own seeds
+        (
+            lambda body, n: completion(str(10 * json.loads(body)["seed"])),
+            {"n_samples": 3, "seed": 1},
+            ["Judge (tiny)"],
+            [20],
+            3,
+        ),
+        (
+            lambda body, n: completion(ASPECTS),
+            {"prompt": "aspects"},
+            [*(f"Judge (tiny): {a}" for a in ("fidelity", "adequacy", "fluency")), "Judge (tiny)"],
+            [90, 30, 60, 60],
+            1,
+        ),
+        # by hand: 1 with probability .25, 3 with .5, a word with .25: (.25 + 1.5) / .75
+        (
+            said_three,
+            {"parser": "expected", "bounds": [0, 5]},
+            ["Judge expected (tiny)"],
+            [1.75 / 0.75],
+            1,
+        ),
+    ],
+)
+def test_columns_and_their_scores(
+    httpserver: HTTPServer,
+    reply: Any,
+    options: dict[str, Any],
+    columns: list[str],
+    row: list[float],
+    requests: int,
+) -> None:
     served = Served(httpserver, reply)
-    result = scored(judge(served.url, n_samples=3, seed=1), CAPTIONS[:1])
-    assert result.scores[0, 0] == 20  # the mean of 10, 20 and 30
-    assert len(served.bodies) == 3
+    result = scored(judge(served.url, **options), CAPTIONS[:1])
+    assert [c.name for c in result.columns] == columns
+    assert result.scores[0].tolist() == pytest.approx(row, abs=1e-12)
+    assert len(served.bodies) == requests
 
 
-def test_aspects_are_columns_and_their_mean_is_the_score(httpserver: HTTPServer) -> None:
-    text = 'Sure: {"fidelity": 90, "adequacy": 30, "fluency": 60}'
-    served = Served(httpserver, lambda body, n: completion(text))
-    result = scored(judge(served.url, prompt="aspects"), CAPTIONS[:1])
-    assert [c.name for c in result.columns] == [
-        "Judge (tiny): fidelity",
-        "Judge (tiny): adequacy",
-        "Judge (tiny): fluency",
-        "Judge (tiny)",
-    ]
-    assert result.scores[0].tolist() == [90, 30, 60, 60]
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (lambda dog_first: "A", [0.5, 0.5]),  # always the first: no preference from its bias
+        (lambda dog_first: "**A**." if dog_first else "Caption B", [1, 0]),
+    ],
+)
+def test_a_pair_is_requested_once_in_each_order(
+    httpserver: HTTPServer, answer: Any, expected: list[float]
+) -> None:
+    def reply(body: str, number: int) -> Any:
+        return completion(answer(prompt_in(body).index("a dog") < prompt_in(body).index("a cat")))
 
-
-def compared(metric: Judge) -> MetricScores:
-    captions, index = ["a dog", "a cat"], np.array([0, 0])
-    return score_captions(metric, dataset(), captions, index, MemoryStore(), rivals=captions[::-1])
-
-
-def test_a_pair_is_requested_once_in_each_order(httpserver: HTTPServer) -> None:
-    """A judge that always says A gets no preference from its bias."""
-    served = Served(httpserver, lambda body, n: completion("A"))
-    assert compared(judge(served.url, prompt="pairwise")).scores[:, 0].tolist() == [0.5, 0.5]
+    served, captions = Served(httpserver, reply), ["a dog", "a cat"]
+    metric, index = judge(served.url, prompt="pairwise"), np.array([0, 0])
+    result = score_captions(
+        metric, dataset(), captions, index, MemoryStore(), rivals=captions[::-1]
+    )
+    assert result.scores[:, 0].tolist() == expected
     assert (len(served.bodies), len({prompt_in(body) for body in served.bodies})) == (2, 2)
 
 
-def test_a_preference_is_the_captions_not_the_places(httpserver: HTTPServer) -> None:
-    def reply(body: str, number: int) -> Any:
-        first_is_dog = prompt_in(body).index("a dog") < prompt_in(body).index("a cat")
-        return completion("**A**." if first_is_dog else "Caption B")
-
-    result = compared(judge(Served(httpserver, reply).url, prompt="pairwise"))
-    assert result.scores[:, 0].tolist() == [1, 0]
-
-
-def test_expected_values_have_another_name(httpserver: HTTPServer) -> None:
-    """By hand: 1 with probability .25, 3 with .5, a word with .25: (.25 + 1.5) / .75."""
-    top = [("3", 0.5), ("1", 0.25), ("none", 0.25)]
-    logprobs = {
-        "content": [
-            {
-                "token": "3",
-                "logprob": math.log(0.5),
-                "top_logprobs": [{"token": t, "logprob": math.log(p)} for t, p in top],
-            }
-        ]
-    }
-    reply = completion("3", choice={"logprobs": logprobs})
-    served = Served(httpserver, lambda body, n: reply)
-    result = scored(judge(served.url, parser="expected", bounds=[0, 5]), CAPTIONS[:1])
-    assert json.loads(served.bodies[0])["logprobs"] is True
-    assert [c.name for c in result.columns] == ["Judge expected (tiny)"]
-    assert result.scores[0, 0] == pytest.approx(1.75 / 0.75, abs=1e-12)
-
-
-def test_a_recorded_run_is_replayed_to_the_byte(httpserver: HTTPServer, tmp_path: Path) -> None:
-    served = Served(httpserver, length_score)
+def test_a_recorded_run_is_replayed_to_the_byte(lengths: Served, tmp_path: Path) -> None:
     with record_answers(tmp_path):
-        recorded = scored(judge(served.url))
+        recorded = scored(judge(lengths.url))
     table = read_columns(tmp_path / ANSWERS, ["key", "request", "answer"])
     assert sorted(table["caption"]) == sorted(CAPTIONS)
     assert table["score"].tolist() == [len(c) for c in table["caption"]]
     assert not (tmp_path / "answers").exists()
-    httpserver.clear()
-    replay = str(tmp_path / ANSWERS)
-    replayed = scored(judge(served.url, replay=replay, mode="replay_or_fail"))
+    replay = {"replay": str(tmp_path / ANSWERS)}
+    replayed = scored(judge(lengths.url, **replay, mode="replay_or_fail"))
     assert replayed.scores.tobytes() == recorded.scores.tobytes()
     assert replayed.signatures == recorded.signatures
-    # another prompt was not recorded
-    other = scored(judge(served.url, replay=replay, system="x", mode="replay_or_fail"))
-    assert other.status == "failed"
-    assert "no answer is recorded" in str(other.reason)
-    nothing = scored(judge(served.url, replay=replay, system="x"))
-    assert nothing.status == "failed"  # every caption is NaN
-    assert "NaN" in str(nothing.reason)
+    # another prompt was not recorded: every caption is NaN
+    for options, reason in (({"mode": "replay_or_fail"}, "no answer is recorded"), ({}, "NaN")):
+        other = scored(judge(lengths.url, **replay, system="x", **options))
+        assert (other.status, reason in str(other.reason)) == ("failed", True)
+    assert len(lengths.bodies) == len(CAPTIONS)
 
 
 def test_a_table_of_answers_is_replayed_by_image_and_caption(tmp_path: Path) -> None:
@@ -408,11 +418,9 @@ def test_a_table_of_answers_is_replayed_by_image_and_caption(tmp_path: Path) -> 
 
 
 def test_batch_files_go_out_and_come_back(lengths: Served, tmp_path: Path) -> None:
-    store = MemoryStore()
     out, back = tmp_path / "requests.jsonl", tmp_path / "answers.jsonl"
-    result = scored(judge(lengths.url, batch_export=str(out)), store=store)
-    assert result.status == "skipped"
-    assert "4 requests are written" in str(result.reason)
+    result = scored(judge(lengths.url, batch_export=str(out)))
+    assert (result.status, "4 requests are written" in str(result.reason)) == ("skipped", True)
     lines = [json.loads(line) for line in out.read_text().splitlines()]
     assert {line["url"] for line in lines} == {"/v1/chat/completions"}
     answers = [
@@ -424,7 +432,7 @@ def test_batch_files_go_out_and_come_back(lengths: Served, tmp_path: Path) -> No
         for line in lines[:3]
     ]
     back.write_text("".join(json.dumps(line) + "\n" for line in answers))
-    result = scored(judge(lengths.url, batch_import=str(back)), store=store)
+    result = scored(judge(lengths.url, batch_import=str(back)))
     assert (int(np.isnan(result.scores).sum()), lengths.bodies) == (1, [])
 
 

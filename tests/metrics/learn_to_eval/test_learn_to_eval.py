@@ -94,13 +94,14 @@ def ready(dataset: CaptionDataset, **options: str) -> LearnToEvalScorer:
 
 
 def test_the_mean_over_references() -> None:
-    index = np.array([2])
-    together = ready(DATASET, variant="text").score(["some dogs"], index)
-    alone = []
-    for reference in REFERENCES[2]:
-        one = replace(DATASET, references=(*REFERENCES[:2], (reference,), ()), _loaded={})
-        alone.append(ready(one, variant="text").score(["some dogs"], index)[0, 0])
-    assert together[0, 0] == pytest.approx(np.mean(alone), abs=NETWORK_PRECISION)
+    groups = [REFERENCES[2], *((reference,) for reference in REFERENCES[2])]
+    together, *alone = (
+        ready(replace(DATASET, references=(*REFERENCES[:2], group, ()), _loaded={}), variant="text")
+        .score(["some dogs"], np.array([2]))
+        .item()
+        for group in groups
+    )
+    assert together == pytest.approx(np.mean(alone), abs=NETWORK_PRECISION)
     assert len(set(alone)) == 3
 
 

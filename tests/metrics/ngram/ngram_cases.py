@@ -8,11 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from hydra.utils import instantiate
 from hypothesis import strategies as st
-from omegaconf import OmegaConf
 
-from metaeval.config import CITATION
+from metaeval.config import build, compose_config
 from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import CaptionDataset
 from metaeval.metrics.base import Metric, Scores
@@ -167,10 +165,5 @@ def oracle(scorer: Any, case: Case) -> Scores:
 
 
 def configured(name: str, **options: Any) -> Metric:
-    path = Path(__file__).parents[3] / "conf/metric" / f"{name}.yaml"
-    assert path.read_text(encoding="utf-8").startswith(f"# @package metric.{name}\n")
-    node = OmegaConf.merge(OmegaConf.load(path), options)
-    node.pop(CITATION, None)
-    metric: Metric = instantiate(node)
-    assert metric.name == name
-    return metric
+    given = [f"metric.{name}.{option}={value}" for option, value in options.items()]
+    return build(name, compose_config([f"metric=[{name}]", *given]))

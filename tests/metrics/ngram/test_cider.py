@@ -159,12 +159,13 @@ def test_the_named_corpus_is_in_the_signature_and_must_be_there(
     assert not caplog.messages  # one image, but its idf is not 0
     _captions_file(corpus, CHILDREN)
     assert bound(Cider(idf=corpus), BASEBALL.dataset).signatures[0] != before
-    absent = Cider(idf=tmp_path / "none.json").bind(BASEBALL.dataset)
-    assert absent.remedy == "set metric.cider.idf=FILE, a captions file"
-    absent = Cider(idf=tmp_path / "none").bind(BASEBALL.dataset)  # no ending, and no split of COCO
-    assert absent.remedy == "set metric.cider.idf=FILE, a captions file"
-    absent = Cider(idf="coco_val1999", data=tmp_path).bind(BASEBALL.dataset)
-    assert "the COCO val1999 captions were not found" in str(absent)
+    for options, reason in (
+        ({"idf": tmp_path / "none.json"}, "set metric.cider.idf=FILE, a captions file"),
+        # no ending, and no split of COCO
+        ({"idf": tmp_path / "none"}, "set metric.cider.idf=FILE, a captions file"),
+        ({"idf": "coco_val1999", "data": tmp_path}, "the COCO val1999 captions were not found"),
+    ):
+        assert reason in str(Cider(**options).bind(BASEBALL.dataset))
 
 
 CASE = Case(
@@ -223,13 +224,10 @@ def test_cider_r_worked_by_hand() -> None:
     Weighty n-grams of the reference: "sat" (ln 2) and "cat sat" (ln 2). Unigrams: min(2, 1) · 1 /
     (2 · 1) = 1/2; no bigram. One distinct word with |2 - 1| = 1: r = 1/2. Lengths are equal: l = 1.
     """
-    case = Case((("cat sat",), ("cat",)), (("sat sat", "cat"),))
-    mine = scores(CiderR(tokenizer="whitespace"), case)[0, 0]
-    assert mine == pytest.approx(10 / 4 * 0.5 * 0.5**0.8, abs=1e-12)
-    longer = Case(case.references, (("sat sat sat", "cat"),))
-    mine = scores(CiderR(tokenizer="whitespace"), longer)[0, 0]
-    wanted = 10 / 4 / 3 * (1 / 3) ** 0.8 * math.exp(-((3 - 2) ** 2) / 2**2) ** 0.2
-    assert mine == pytest.approx(wanted, abs=1e-12)
+    case = Case((("cat sat",), ("cat",)), (("sat sat", "cat"), ("sat sat sat", "cat")))
+    longer = 10 / 4 / 3 * (1 / 3) ** 0.8 * math.exp(-((3 - 2) ** 2) / 2**2) ** 0.2
+    mine = scores(CiderR(tokenizer="whitespace"), case)[::2, 0]
+    np.testing.assert_allclose(mine, [10 / 4 * 0.5 * 0.5**0.8, longer], **close)
 
 
 CORPUS = [
@@ -246,8 +244,6 @@ def test_the_ends_of_the_scale() -> None:
     apart = [["dog", "runs", "very", "fast"], ["two", "cats", "sleep", "well"]]
     assert self_cider(apart, idf, unseen) == pytest.approx(1, abs=1e-12)
     assert math.isnan(self_cider([[], []], idf, unseen))
-    with pytest.raises(ValueError, match="at least two"):
-        self_cider(same[:1], idf, unseen)
 
 
 def test_two_captions_by_their_cider() -> None:

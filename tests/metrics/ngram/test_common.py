@@ -52,7 +52,6 @@ from tests.metrics.ngram.ngram_cases import (
     scores as scores_of,
     tokenised,
 )
-from tests.metrics.test_controls import plain_copy
 
 WHITESPACE = [
     Bleu("whitespace", unsmoothed=True),
@@ -202,7 +201,6 @@ def test_nothing_to_score(metric: Metric, expected: Sequence[float]) -> None:
 
 
 IMAGES, MANY = 1000, 5000
-TESTED = 40  # images whose scores are computed once more; the first is the one with many
 
 
 @pytest.fixture(scope="module")
@@ -217,38 +215,14 @@ def dataset() -> CaptionDataset:
     return images(references, human)
 
 
-def coco(scorer: Any) -> Any:
-    """pycocoevalcap's scores [tested images, columns]; its CIDEr needs all images for its idf."""
-
-    def scores(dataset: CaptionDataset) -> np.ndarray:
-        n = IMAGES if isinstance(scorer, CocoCider) else TESTED
-        each = scorer.compute_score(
-            {i: list(dataset.references[i]) for i in range(n)},
-            {i: [dataset.human[i]] for i in range(n)},
-        )[1]
-        return np.asarray(each, dtype=np.float64).reshape(-1, n).T[:TESTED]
-
-    return scores
-
-
-def copies(dataset: CaptionDataset) -> np.ndarray:
-    pairs = zip(dataset.human[:TESTED], dataset.references, strict=False)
-    return np.array([[plain_copy(*pair)] for pair in pairs])
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("metric", "expected"),
-    [
-        (Bleu(tokenizer="whitespace"), coco(CocoBleu(4))),
-        (RougeL(tokenizer="whitespace"), coco(CocoRouge())),
-        (Cider(tokenizer="whitespace"), coco(CocoCider())),
-        (LongestCopy("whitespace"), copies),
-    ],
-    ids=lambda value: getattr(value, "name", ""),
+    "metric",
+    [*(kind(tokenizer="whitespace") for kind in (Bleu, RougeL, Cider)), LongestCopy("whitespace")],
+    ids=name_of,
 )
 def test_an_image_with_thousands_of_references_costs_what_it_holds(
-    metric: Metric, expected: Any, dataset: CaptionDataset
+    metric: Metric, dataset: CaptionDataset
 ) -> None:
     """50 MB are allowed: the references, their words and n-grams take up to 30. Padded to the most
     references of any image, the lengths of BLEU alone took 64 MB, the places of ROUGE-L's words
@@ -260,12 +234,7 @@ def test_an_image_with_thousands_of_references_costs_what_it_holds(
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 50e6
-    right = expected(dataset)
-    np.testing.assert_allclose(scores[:TESTED], right, rtol=0, atol=1e-9)
     assert scores[0, 0] > 0
-
-
-# pycocoevalcap's arithmetic in its order, so it is equal to the last bit
 
 
 # Unsmoothed BLEU has no oracle: its definition, in exact fractions up to the last step
@@ -306,7 +275,6 @@ def test_unsmoothed_is_what_bleu_is_defined_as(case: Case) -> None:
 
 def test_orders_can_be_fewer_or_more() -> None:
     few = Bleu(tokenizer="whitespace", max_n=2)
-    assert [column.name for column in few.columns] == ["BLEU-1", "BLEU-2"]
     np.testing.assert_array_equal(
         scores_of(few, NASTY), scores_of(Bleu(tokenizer="whitespace"), NASTY)[:, :2]
     )
@@ -317,25 +285,15 @@ def test_orders_can_be_fewer_or_more() -> None:
 
 
 def test_columns() -> None:
-    metric = configured("bleu", unsmoothed=True)
-    names = [column.name for column in metric.columns[4:]]
-    assert names == ["BLEU-2 (unsmoothed)", "BLEU-3 (unsmoothed)", "BLEU-4 (unsmoothed)"]
-    assert [column.headline for column in metric.columns] == [False] * 3 + [True] + [False] * 3
+    names = [f"BLEU-{n}" for n in (1, 2, 3, 4)] + [f"BLEU-{n} (unsmoothed)" for n in (2, 3, 4)]
+    assert [(c.name, c.headline) for c in configured("bleu", unsmoothed=True).columns] == [
+        (name, name == "BLEU-4") for name in names
+    ]
 
 
 # The LCS are whole numbers and equal; what is left is one formula, rounded half a dozen times on
 # either side: 1e-12 is ample, and far below the documented 1e-9.
 close = {"rtol": 0, "atol": 1e-12}
-
-
-def _longest_common_subsequence(a: list[str], b: list[str]) -> int:
-    above = [0] * (len(b) + 1)
-    for x in a:
-        row = [0]
-        for j, y in enumerate(b):
-            row.append(above[j] + 1 if x == y else max(above[j + 1], row[j]))
-        above = row
-    return above[-1]
 
 
 @pytest.mark.parametrize("length", [1, 63, 64, 65, 130])
@@ -344,13 +302,8 @@ def test_common_subsequences_at_the_width_of_a_machine_word(length: int) -> None
     reference = rng.choices("abcd", k=length)
     candidates = [rng.choices("abcde", k=k) for k in (1, 2, length, length + 7)] + [reference]
     case = Case(((" ".join(reference),),), tuple((" ".join(c),) for c in candidates))
-    mine = scores_of(RougeL(tokenizer="whitespace"), case)[:, 0]
-    expected = []
-    for candidate in candidates:
-        common = _longest_common_subsequence(candidate, reference)
-        p, r = common / len(candidate), common / length
-        expected.append(2.44 * p * r / (r + 1.44 * p) if common else 0.0)
-    np.testing.assert_allclose(mine, expected, **close)
+    mine = scores_of(RougeL(tokenizer="whitespace"), case)
+    np.testing.assert_allclose(mine, oracle(CocoRouge().compute_score, case), **close)
     assert mine[-1] == pytest.approx(1)
 
 
@@ -444,12 +397,6 @@ def _library(case: Case, **options: Any) -> Scores:
     )
 
 
-@pytest.mark.coco
-def test_equals_the_library_on_coco(coco_root: Path) -> None:
-    case = coco_sample(coco_root)
-    np.testing.assert_array_equal(scores(SacreBleu(), case), _library(case))
-
-
 @pytest.mark.parametrize("smooth", get_args(Smoothing))
 @pytest.mark.parametrize("tokenizer", INSTALLED)
 @pytest.mark.parametrize("lowercase", [False, True])
@@ -464,12 +411,6 @@ def test_equals_the_library_whatever_the_options(
     mine = scores(SacreBleu(smooth=smooth, tokenizer=tokenizer, lowercase=lowercase), case)
     options = {"smooth_method": smooth, "tokenize": tokenizer, "lowercase": lowercase}
     np.testing.assert_array_equal(mine, _library(case, **options))
-
-
-@given(case_strategy())
-@settings(max_examples=50)
-def test_equals_the_library_on_any_words(case: Case) -> None:
-    np.testing.assert_array_equal(scores(SacreBleu(), case), _library(case))
 
 
 def test_the_signature_is_the_librarys() -> None:
@@ -539,18 +480,18 @@ def test_a_corpus_is_the_librarys(metric: SegmentMetric, makers: Any) -> None:
 
 
 def assert_equal_to_the_library(case: Case) -> None:
+    np.testing.assert_array_equal(scores(SacreBleu(), case), _library(case))
     np.testing.assert_array_equal(scores(Chrf(), case), _chrf(case))
-    np.testing.assert_array_equal(
-        scores(Ter(), case), _library_of_segments(case, [sacrebleu.TER()])
-    )
+    ter = _library_of_segments(case, [sacrebleu.TER()])
+    np.testing.assert_array_equal(scores(Ter(), case), ter)
 
 
 @pytest.mark.coco
-def test_chrf_and_ter_equal_the_library_on_coco(coco_root: Path) -> None:
+def test_equals_the_library_on_coco(coco_root: Path) -> None:
     assert_equal_to_the_library(coco_sample(coco_root, images=60))
 
 
 @given(case_strategy())
-@settings(max_examples=40)
-def test_chrf_and_ter_equal_the_library_on_any_words(case: Case) -> None:
+@settings(max_examples=50)
+def test_equals_the_library_on_any_words(case: Case) -> None:
     assert_equal_to_the_library(case)
