@@ -92,8 +92,8 @@ class Linear:
         self._rows = np.append(order, len(order))
         self.weights = np.append(weights, np.zeros_like(weights[:1]), axis=0)  # the last: unknown
         buckets = np.arange(2**_BUCKETS, dtype=np.uint64) << _SHIFT
-        self._first = np.searchsorted(self._keys, buckets)
-        self._letters = np.array(list(map(ord, templates)), dtype=np.uint64)
+        self._first = np.searchsorted(self._keys, buckets).astype(np.int32)
+        self._letters = np.array([[ord(letter)] for letter in templates], dtype=np.uint64)
         most = max(map(len, templates.values()))
         padded = [[*fields, *[NO_FIELD] * (most - len(fields))] for fields in templates.values()]
         self._fields = np.array(padded).T[::-1]
@@ -103,19 +103,19 @@ class Linear:
     ) -> npt.NDArray[np.int16]:
         """The sum of the weights of those features of each context that are known: [contexts,
         classes]; `hashes` and `factors` are those of `Strings`."""
-        numbers = np.array(contexts)
+        numbers = np.ascontiguousarray(np.array(contexts).T)  # of rows, several times as fast
         hashes, factors = hashes[numbers], factors[numbers]
-        keys = hashes[:, self._fields[0]]
+        keys = hashes[self._fields[0]]
         for fields in self._fields[1:]:
-            keys *= factors[:, fields]
-            keys += hashes[:, fields]
+            keys *= factors[fields]
+            keys += hashes[fields]
         keys += self._letters
         keys *= _BASE
         places = self._first[keys >> _SHIFT]
         while (before := self._keys[places] < keys).any():
             places += before
         rows = np.where(self._keys[places] == keys, self._rows[places], -1)
-        scores: npt.NDArray[np.int16] = self.weights[rows].sum(axis=1, dtype=np.int16)
+        scores: npt.NDArray[np.int16] = self.weights[rows].sum(axis=0, dtype=np.int16)
         return scores
 
     @classmethod
