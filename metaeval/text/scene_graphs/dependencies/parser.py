@@ -97,10 +97,10 @@ class State:
     @classmethod
     def start(cls, strings: Strings, words: Sequence[str], tags: Sequence[str]) -> State:
         """Before the first word of a sentence."""
-        size, absent = len(words), strings["-"]
+        size, marks = len(words), [strings["ROOT"], strings["-"], strings["-"]]
         return cls(
-            [*(strings[word] for word in lower_words(words)), strings["ROOT"], absent],
-            [*(strings[tag] for tag in tags), strings["ROOT"], absent],
+            [*(strings[word] for word in lower_words(words)), *marks],
+            [*(strings[tag] for tag in tags), *marks],
             size,
             heads=[-1] * size,
             relations=[NOTHING] * (size + 2),
@@ -132,9 +132,8 @@ class State:
     def context(self) -> Context:
         """What the next action is judged by: the fields of `ARC_FEATURES`."""
         words, tags, relations, none = self.words, self.tags, self.relations, self.size + 1
-        s2, s1, s0 = ([none] * 3 + self.stack)[-3:]
+        s2, s1, s0 = ([none] * 3 + self.stack[-3:])[-3:]
         b0 = self.next
-        b1, b2 = min(b0 + 1, none), min(b0 + 2, none)
         left, right, next_left, below_right = (
             self.left[s0],
             self.right[s0],
@@ -153,10 +152,10 @@ class State:
             tags[s1],
             tags[s2],
             words[b0],
-            words[b1],
+            words[b0 + 1],
             tags[b0],
-            tags[b1],
-            tags[b2],
+            tags[b0 + 1],
+            tags[b0 + 2],
             tags[sr],
             tags[sl],
             tags[bl],
