@@ -214,7 +214,7 @@ def tokenise_sentences(text: str) -> list[list[str]]:
     return [sentence for sentence in sentences if sentence]
 
 
-def word_parts(strings: Strings) -> list[tuple[int, int, int, int]]:
+def word_parts(strings: Strings) -> list[tuple[int, ...]]:
     """Per word among the strings itself, its last three and two letters, and its first."""
     return [
         tuple(strings[part] for part in (word, word[-3:], word[-2:], word[:1]))
@@ -229,7 +229,7 @@ def pad_words(strings: Strings, words: Sequence[str]) -> list[int]:
 
 
 def tag_context(
-    words: Sequence[int], tags: Sequence[int], parts: Sequence[tuple[int, int, int, int]]
+    words: Sequence[int], tags: Sequence[int], parts: Sequence[tuple[int, ...]]
 ) -> Context:
     """What the next tag is judged by, given the padded words, the tags so far (of the marks before
     the first word, too) and `word_parts`: the fields of `TAG_FEATURES`."""
