@@ -13,19 +13,25 @@ import argparse
 import json
 import random
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from metaeval.text.scene_graphs.dependencies import parser
+from metaeval.text.scene_graphs.dependencies.linear import Linear, Strings
 from metaeval.text.scene_graphs.dependencies.parser import (
-    Linear,
+    ARC_FEATURES,
+    SHIFT,
+    TAG_FEATURES,
+    State,
+    attach_sentences,
+    feature_names,
     lemma,
     pad_words,
-    tag_features,
-    tag_words,
+    tag_context,
+    tag_sentences,
+    word_parts,
 )
 
 _SCALE = 8  # weights are kept to an eighth of one update …
@@ -45,8 +51,8 @@ class Example:
 class AveragedPerceptron:
     """A perceptron whose weights are averaged over all steps."""
 
-    def __init__(self, classes: Sequence[str]) -> None:
-        self.classes = list(classes)
+    def __init__(self, classes: Sequence[str], templates: Mapping[str, Sequence[int]]) -> None:
+        self.classes, self.templates = list(classes), templates
         self.columns = {name: i for i, name in enumerate(self.classes)}
         self.sides = {
             side: [i for i, name in enumerate(self.classes) if name[0] == side] for side in "SLR"
@@ -94,7 +100,9 @@ class AveragedPerceptron:
         for i, name in enumerate(names):
             for column, value in rows[name].items():
                 weights[i, column] = value
-        return Linear(self.classes, names, weights)
+        return Linear(
+            self.classes, self.templates, "".join(f"{n}\n" for n in names).encode(), weights
+        )
 
 
 def read_examples(lines: Iterable[str]) -> list[Example]:
@@ -140,17 +148,24 @@ def learn_lemmas(lines: Iterable[str]) -> dict[str, str]:
 def train_tagger(examples: Sequence[Example], rounds: int, seed: int = 0) -> Linear:
     """A tagger that imitates the examples' tags."""
     classes = sorted({tag for example in examples for tag in example.tags})
-    model, order, chance = AveragedPerceptron(classes), list(examples), random.Random(seed)
+    model, chance, strings = (
+        AveragedPerceptron(classes, TAG_FEATURES),
+        random.Random(seed),
+        Strings(),
+    )
+    order = [(pad_words(strings, example.words), example.tags) for example in examples]
+    parts, numbers = word_parts(strings), [strings[tag] for tag in classes]
+    texts = list(strings)
     for _ in range(rounds):
         chance.shuffle(order)
-        for example in order:
-            context, before, earlier = pad_words(example.words), "^", "^"
-            for place, right in enumerate(example.tags):
-                names = tag_features(context, place + 2, before, earlier)
+        for words, rights in order:
+            tags = [strings["^"]] * 2
+            for right in rights:
+                names = feature_names(TAG_FEATURES, tag_context(words, tags, parts), texts)
                 scores = model.scores(names)
                 guess = max(range(len(scores)), key=scores.__getitem__)
                 model.update(names, model.columns[right], guess)
-                before, earlier = classes[guess], before
+                tags.append(numbers[guess])
     return model.average()
 
 
@@ -163,8 +178,8 @@ def train_parser(
 ) -> Linear:
     """A parser that imitates the examples' trees from these tags."""
     relations = {r for example in examples for r in example.relations}
-    classes = [parser.SHIFT, *sorted(side + r for r in relations for side in "LR")]
-    model, chance = AveragedPerceptron(classes), random.Random(seed)
+    classes = [SHIFT, *sorted(side + r for r in relations for side in "LR")]
+    model, chance = AveragedPerceptron(classes, ARC_FEATURES), random.Random(seed)
     order = list(range(len(examples)))
     for done in range(rounds):
         chance.shuffle(order)
@@ -183,10 +198,12 @@ def _learn(
     chance: Callable[[], float] | None,
 ) -> int:
     """Learn from one sentence; how many words came to the right head by the right relation."""
-    state = parser.State.start(len(example.words))
-    words, marks = parser.add_marks(example.words, tags)
+    strings = Strings()
+    state = State.start(strings, example.words, tags)
+    actions = [(name[0], strings[name[1:]]) for name in model.classes]
+    texts = list(strings)
     while not state.done:
-        names = parser.features(state, words, marks)
+        names = feature_names(ARC_FEATURES, state.context(), texts)
         scores = model.scores(names)
         sides = [s for s, open_ in zip("SLR", state.allowed(), strict=True) if open_]
         guess = max((i for s in sides for i in model.sides[s]), key=scores.__getitem__)
@@ -194,17 +211,21 @@ def _learn(
         best = max(free, key=scores.__getitem__)
         model.update(names, best, best if guess in free else guess)
         follow = guess if chance is not None and chance() < 0.9 else best
-        state.apply(model.classes[follow])
+        state.apply(*actions[follow])
     return sum(
-        (h, r) == (g, s)
+        (h, texts[r]) == (g, s)
         for h, r, g, s in zip(
-            state.heads, state.relations, example.heads, example.relations, strict=True
+            state.heads,
+            state.relations[: state.size],
+            example.heads,
+            example.relations,
+            strict=True,
         )
     )
 
 
 def _right_actions(
-    state: parser.State, example: Example, model: AveragedPerceptron, sides: Sequence[str]
+    state: State, example: Example, model: AveragedPerceptron, sides: Sequence[str]
 ) -> list[int]:
     """Those actions that lose fewest of the arcs that can still be had.
 
@@ -238,8 +259,7 @@ def jackknifed_tags(examples: Sequence[Example], rounds: int, folds: int = 4) ->
     tags: list[list[str]] = [[] for _ in examples]
     for fold in range(folds):
         model = train_tagger([e for i, e in enumerate(examples) if i % folds != fold], rounds)
-        for i in range(fold, len(examples), folds):
-            tags[i] = tag_words(model, examples[i].words)
+        tags[fold::folds] = tag_sentences(model, [e.words for e in examples[fold::folds]])
     return tags
 
 
@@ -273,9 +293,10 @@ def main() -> None:
     )
     arcs_model.save(options.out / "arcs.npz", _LEAST_ARCS)
     total = tagged = attached = labelled = 0
-    for example in dev:
-        got = tag_words(tags_model, example.words)
-        heads, relations = parser.attach_words(arcs_model, example.words, got)
+    words = [example.words for example in dev]
+    guesses_of = tag_sentences(tags_model, words)
+    arcs = attach_sentences(arcs_model, words, guesses_of)
+    for example, got, (heads, relations) in zip(dev, guesses_of, arcs, strict=True):
         for i in range(len(example.words)):
             total += 1
             tagged += got[i] == example.tags[i]

@@ -180,7 +180,7 @@ def _placed(text: str, starts: Sequence[int]) -> dict[int, tuple[Word, int]]:
     """Token → its first word that is not punctuation, and the token of that word's head."""
     placed: dict[int, tuple[Word, int]] = {}
     at = 0
-    for words in _parser().trees(text) if starts else ():
+    for words in _parser().trees([text])[0] if starts else ():
         places = []
         for word in words:
             at = text.index(word.text, at)

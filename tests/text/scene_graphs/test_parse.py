@@ -12,10 +12,19 @@ from metaeval.errors import ConfigError
 from metaeval.runs.store import SqliteStore
 from metaeval.text.scene_graphs import parse
 from metaeval.text.scene_graphs.dependencies.graph import Word, collapse, read_tuples
+from metaeval.text.scene_graphs.dependencies.linear import Linear, Strings, hash_lines
 from metaeval.text.scene_graphs.dependencies.parser import (
+    ARC_FEATURES,
+    MODEL,
+    TAG_FEATURES,
     DependencyParser,
+    State,
+    feature_names,
     lemma,
+    pad_words,
+    tag_context,
     tokenise_sentences,
+    word_parts,
 )
 from metaeval.text.scene_graphs.parse import (
     CaptionGraph,
@@ -290,6 +299,38 @@ def test_the_shipped_model_comes_close_to_corenlp() -> None:
     assert {kind: found[kind] for kind in KINDS if found[kind] <= least[kind]} == {}
 
 
+@pytest.mark.parametrize(
+    ("name", "features"), [("tagger", TAG_FEATURES), ("arcs", ARC_FEATURES)], ids=["tagger", "arcs"]
+)
+def test_scores_by_hash_are_the_sums_over_the_names(
+    name: str, features: dict[str, list[int]]
+) -> None:
+    """Of each context on the way through a sentence, by a look-up of every feature's name."""
+    model, strings = Linear.load(MODEL / f"{name}.npz", features), Strings()
+    names = model.names.decode().splitlines()
+    assert len(set(hash_lines(model.names)[0].tolist())) == len(names)
+    sentence = "Two/CD dogs/NNS ☃/JJ of/IN a/DT man/NN 's/POS sit/VBP in/IN front/NN of/IN 12/CD"
+    words, tags = zip(*(token.split("/") for token in sentence.split(" ")), strict=True)
+    contexts = []
+    if name == "tagger":
+        padded, numbers = pad_words(strings, words), [strings["^"]] * 2 + [strings[t] for t in tags]
+        parts = word_parts(strings)
+        contexts = [tag_context(padded, numbers[: 2 + i], parts) for i in range(len(words))]
+    else:
+        state = State.start(strings, words, tags)
+        for action in ("S", "Lnummod", "S", "S", "S", "S", "Ldet", "S", "Rcase", "Rdep"):
+            contexts.append(state.context())
+            state.apply(action[0], strings[action[1:]])
+    rows = dict(zip(names, model.weights.tolist(), strict=False))
+    none = [0] * len(model.classes)
+    expected = [
+        np.sum([rows.get(n, none) for n in feature_names(features, c, list(strings))], axis=0)
+        for c in contexts
+    ]
+    assert model.scores(contexts, *strings.hashes()).tolist() == np.array(expected).tolist()
+    assert np.any(expected)
+
+
 def test_marks_alone_are_no_objects() -> None:
     assert parse_captions(["?!", "...", ""], parser="perceptron") == [CaptionGraph((), (), ())] * 3
 
@@ -299,12 +340,12 @@ def test_any_text_is_parsed_and_always_alike() -> None:
     parser, chance = DependencyParser(), np.random.default_rng(0)
     words = "a the his two red dog dogs of in front next to is are sitting parked by and , . 's it"
     words += " there who couple lots of some ? é 7 -"
-    texts = ["", " ", "?!", "...", "a", "of", "NO WAY", "☃ 雪"]
+    texts = ["", " ", "?!", "...", "a", "of", "NO WAY", "☃ 雪", "a dog \ud83d runs"]
     texts += [
         " ".join(chance.choice(words.split(), int(chance.integers(1, 25)))) for _ in range(100)
     ]
     for text in texts:
-        for sentence in parser.trees(text):
+        for sentence in parser.trees([text])[0]:
             assert [word.head for word in sentence].count(-1) == 1
             for place in range(len(sentence)):  # every word hangs on the root, in the end
                 steps = 0

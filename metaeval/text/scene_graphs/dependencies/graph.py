@@ -56,12 +56,14 @@ class Word:
 class DependencyGraph:
     """Words and the edges between them; a word may have several heads.
 
-    `edges`: per word (relation, place of the dependent), in order of the dependents.
+    `edges`: per word (relation, place of the dependent), in order of the dependents; `heads`: the
+    same edges, per dependent (place of the head, relation), in order of the heads.
     """
 
     words: Sequence[Word]
     root: int
     edges: list[list[tuple[str, int]]] = field(default_factory=list)
+    heads: list[list[tuple[int, str]]] = field(default_factory=list)
 
     def children(self, head: int, *relations: str) -> list[int]:
         """The dependents with one of these relations."""
@@ -77,22 +79,20 @@ class DependencyGraph:
 
     def incoming(self, word: int) -> list[tuple[int, str]]:
         """(head, relation) of each edge that ends at the word."""
-        return [
-            (head, relation)
-            for head, outgoing in enumerate(self.edges)
-            for relation, dependent in outgoing
-            if dependent == word
-        ]
+        return list(self.heads[word])
 
     def add(self, head: int, relation: str, dependent: int) -> None:
         """Add an edge, if it is not there."""
         if (relation, dependent) not in self.edges[head]:
             self.edges[head].append((relation, dependent))
             self.edges[head].sort(key=lambda edge: edge[1])
+            self.heads[dependent].append((head, relation))
+            self.heads[dependent].sort(key=lambda edge: edge[0])
 
     def remove(self, head: int, relation: str, dependent: int) -> None:
         """Take an edge away."""
         self.edges[head].remove((relation, dependent))
+        self.heads[dependent].remove((head, relation))
 
     def replace(self, old: int, new: int) -> None:
         """Let one word take another's place: its head, and its dependents."""
@@ -101,9 +101,9 @@ class DependencyGraph:
             self.add(head, "nmod" if relation in ("advmod", "amod", "dep") else relation, new)
         if self.root == old:
             self.root = new
-        for relation, word in self.edges[old]:
+        for relation, word in list(self.edges[old]):
+            self.remove(old, relation, word)
             self.add(new, relation, word)
-        self.edges[old] = []
 
     def all_edges(self) -> Iterator[tuple[int, str, int]]:
         """(head, relation, dependent) of every edge, as they are now."""
@@ -113,10 +113,11 @@ class DependencyGraph:
 def collapse(words: Sequence[Word]) -> DependencyGraph:
     """The graph of a tree; words of one sentence, at least one."""
     roots = [i for i, word in enumerate(words) if word.head < 0]
-    graph = DependencyGraph(words, roots[0], [[] for _ in words])
+    graph = DependencyGraph(words, roots[0], [[] for _ in words], [[] for _ in words])
     for i, word in enumerate(words):
         if word.head >= 0:
             graph.edges[word.head].append((word.relation, i))
+            graph.heads[i].append((word.head, word.relation))
     _join_prepositions(graph)
     _name_prepositions(graph)
     _name_conjunctions(graph)
@@ -124,16 +125,13 @@ def collapse(words: Sequence[Word]) -> DependencyGraph:
     return graph
 
 
-def _text(graph: DependencyGraph, first: int, count: int) -> str:
-    return " ".join(word.text.lower() for word in graph.words[first : first + count])
-
-
 def _join_prepositions(graph: DependencyGraph) -> None:
     """ "in front of the trees", "next to a tree": the noun depends on what comes before them."""
-    for i in range(len(graph.words) - 1):
-        if _text(graph, i, 3) in _THREE:
+    texts = [word.text.lower() for word in graph.words]
+    for i in range(len(texts) - 1):
+        if " ".join(texts[i : i + 3]) in _THREE:
             _join_three(graph, i)
-        if _text(graph, i, 2) in _TWO:
+        if " ".join(texts[i : i + 2]) in _TWO:
             _join_two(graph, i)
 
 
@@ -251,7 +249,7 @@ def read_tuples(graph: DependencyGraph) -> Tuples:
         _read_agents(graph, place, tuples)
         _read_noun(graph, place, tuples)
         _read_number(graph, place, tuples)
-        if place == graph.root or graph.incoming(place):
+        if place == graph.root or graph.heads[place]:
             _read_object(graph, place, tuples)
     return tuples
 
@@ -327,7 +325,7 @@ def _resolve_pronouns(graph: DependencyGraph) -> None:
     """A pronoun's place is taken by the first noun from the root down that comes before it."""
     pairs = []
     for place, word in enumerate(graph.words):
-        if place and word.tag.startswith("PRP") and graph.incoming(place):
+        if place and word.tag.startswith("PRP") and graph.heads[place]:
             antecedent = _first_noun(graph, singular=word.text.lower() in _SINGULAR_PRONOUNS)
             if antecedent is not None and antecedent < place:
                 pairs.append((place, antecedent))
@@ -359,7 +357,8 @@ def _first_noun(graph: DependencyGraph, *, singular: bool) -> int | None:
 
 def _read_predicate(graph: DependencyGraph, place: int, tuples: Tuples) -> None:
     """What a verb, or a noun or adjective with "is", says of its subjects."""
-    subjects = graph.children(place, "nsubj")
+    if not (subjects := graph.children(place, "nsubj")):
+        return
     copular = graph.has(place, "cop")
     objects = _objects(graph, place)
     predicate = _predicate(graph, place)
@@ -448,7 +447,7 @@ def _read_object(graph: DependencyGraph, place: int, tuples: Tuples) -> None:
     """A noun is an object, unless it is the first part of a compound."""
     if not _is_noun(graph, place):
         return
-    first = any(r == "compound" and _is_noun(graph, h) for h, r in graph.incoming(place))
+    first = any(r == "compound" and _is_noun(graph, h) for h, r in graph.heads[place])
     whole = any(_is_noun(graph, w) for w in graph.children(place, "compound"))
     if not first and not whole:
         tuples.append([_lemma(graph, place)])

@@ -7,126 +7,105 @@ captions (`train.py`); what is read from the graph follows SPICE's own rules (`g
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import cache
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
-from metaeval.readers.arrays import ArrayArchive
 from metaeval.readers.files import read_json
 from metaeval.runs.files import digest, file_sha256
 from metaeval.text.scene_graphs.dependencies.graph import Tuples, Word, collapse, read_tuples
+from metaeval.text.scene_graphs.dependencies.linear import (
+    CASE,
+    NO_FIELD,
+    NOTHING,
+    Context,
+    Linear,
+    Strings,
+    number,
+)
 from metaeval.text.scene_graphs.rules.tagger import pairs, set_of_words
 
-_MOST_CONTEXTS = 100_000
+
+def _templates(fields: str, features: str) -> dict[str, list[int]]:
+    """Letter → the numbers of a feature's fields among all, from words with "+" and ":"."""
+    numbers = {name: number for number, name in enumerate(fields.split())}
+    split = (feature.split(":") for feature in features.split())
+    return {letter: [numbers[name] for name in names.split("+")] for letter, names in split}
 
 
-class Linear:
-    """Features → the score of each class.
-
-    Parameters
-    ----------
-    classes
-        The names of the classes.
-    features
-        The names of the features, in the order of `weights`.
-    weights
-        int16 [features, classes].
-
-    Attributes
-    ----------
-    decided
-        What was chosen in a context; emptied when it has grown to 100,000 contexts.
-    """
-
-    def __init__(
-        self, classes: Sequence[str], features: Sequence[str], weights: npt.NDArray[np.int16]
-    ) -> None:
-        self.classes = list(classes)
-        self._rows = {name: row for row, name in enumerate(features)}
-        self._weights = weights
-        self.decided: dict[Hashable, str] = {}
-
-    def decide(self, context: Hashable, choice: str) -> str:
-        """Keep what was chosen in a context, and return it."""
-        if len(self.decided) >= _MOST_CONTEXTS:
-            self.decided.clear()
-        self.decided[context] = choice
-        return choice
-
-    def scores(self, features: Sequence[str]) -> npt.NDArray[np.int64]:
-        """The sum of the weights of those features that are known: int64 [classes]."""
-        rows = self._rows
-        known = [row for name in features if (row := rows.get(name)) is not None]
-        return self._weights[known].sum(axis=0, dtype=np.int64)
-
-    @classmethod
-    def load(cls, file: Path) -> Linear:
-        """The classifier that `save` has written."""
-        with ArrayArchive(file) as arrays:
-            classes, features = (
-                arrays.array(part).tobytes().decode().split("\n")
-                for part in ("classes", "features")
-            )
-            values, columns, counts = map(arrays.array, ("values", "columns", "counts"))
-        weights = np.zeros((len(features), len(classes)), dtype=np.int16)
-        weights[np.repeat(np.arange(len(features)), counts), columns] = values
-        return cls(classes, features, weights)
-
-    def save(self, file: Path, least: int = 1) -> None:
-        """Write the names, and the weights of at least `least` either way; the others are lost."""
-        weights = np.where(np.abs(self._weights) >= least, self._weights, 0)
-        nonzero = (weights != 0).sum(axis=1) > 0
-        weights = weights[nonzero]
-        rows, columns = np.nonzero(weights)
-        names = list(self._rows)
-        features = [names[row] for row in np.flatnonzero(nonzero)]
-        np.savez_compressed(
-            file,
-            classes=_packed(self.classes),
-            features=_packed(features),
-            values=weights[rows, columns],
-            columns=columns.astype(np.uint8),
-            counts=np.bincount(rows, minlength=len(features)).astype(np.uint8),
-        )
-
-
-def _packed(names: Sequence[str]) -> npt.NDArray[np.uint8]:
-    return np.frombuffer("\n".join(names).encode(), dtype=np.uint8)
-
-
+# What the tag of a word is judged by: w is the word, l and k those before it, n and q those after
+# it (3, 2: their last letters, 1: the first), t and u the tags before it, 0 nothing.
+TAG_FEATURES = _templates(
+    "w w3 w2 w1 l l3 k n n3 q t u 0",
+    "b:0 w:w s:w3 r:w2 p:w1 t:t u:u+t v:t+w l:l m:l3 k:k n:n o:n3 q:q x:w+n y:l+w z:t+n",
+)
+# What the next action is judged by: words (w) and tags (t) of the stack's top three; words (v) and
+# tags (u) of the next; tags and relations of the outermost dependents right (a, ar) and left (b,
+# br) of the top, left of the next (c, cr), right of the second (dr); the prepositions of the top
+# (p) and of the next (q), the top's dependents on the right (n) and its distance (m), 0 nothing.
+ARC_FEATURES = _templates(
+    "w0 w1 w2 t0 t1 t2 v0 v1 u0 u1 u2 a b c ar br cr dr p q n m 0",
+    "a:0 b:w0+t0 c:t0 d:w1+t1 e:t1 f:v0+u0 g:u0 h:v1+u1 i:u1+u2 j:w0+v0 k:w0+u0 l:t0+v0"
+    " m:t0+u0+m n:t0+u0+u1 o:t1+t0+u0 p:t1+t0+u0+u1 q:t2+t1+t0+u0 r:w1+w0 s:w1+t0 t:t1+w0"
+    " u:t1+t0+v0 v:w1+t0+v0 w:t0+ar+u0 x:t0+br+u0 y:t0+u0+cr z:t0+br+ar+n A:w0+ar+br B:t1+dr+t0+br"
+    " C:w1+dr+p D:w1+p+w0 E:t1+p+t0+u0 F:w0+q+v0 G:t1+t0+br+u0+v0 H:v0+v1 I:t0+u0+u1+u2"
+    " J:w0+t0+u0+u1 K:t2+t1+dr+p L:a+t0+u0 M:b+t0+c+u0 N:w2+w1+p O:t0+v0+v1 P:t1+p+v0+u1"
+    " Q:w1+p+t0+v0 R:t0+v0+u1+u2",
+)
 SHIFT = "S"
-Context = tuple[str | int, ...]  # what `context_of` returns
+_BLOCK = 256  # sentences that are read in step
+
+
+def feature_names(
+    templates: Mapping[str, Sequence[int]], context: Context, strings: Sequence[str]
+) -> list[str]:
+    """The names of a context's features, as a model is trained with them."""
+    return [
+        letter + " ".join(strings[context[field]] for field in fields)
+        for letter, fields in templates.items()
+    ]
+
+
+def lower_words(words: Iterable[str]) -> list[str]:
+    """In lower case, digits as 0."""
+    return ["0" if word.isdigit() else word.lower() for word in words]
 
 
 @dataclass(slots=True)
 class State:
-    """What has been read and attached so far.
+    """What has been read and attached so far; words, tags and relations are numbers of `Strings`.
 
-    Words have places 0 … n - 1; n stands for the root, which comes last. `heads` is -1 where none
-    is known yet. `left` and `right`: per word its dependents on either side, outermost last.
+    Words have places 0 … n - 1; n stands for the root, which comes last, and n + 1 for a word that
+    is not there. `heads` is -1 where none is known yet. `left` and `right`: per word its dependents
+    on either side, outermost last.
     """
 
+    words: list[int]
+    tags: list[int]
     size: int
     stack: list[int] = field(default_factory=list)
     next: int = 0
     heads: list[int] = field(default_factory=list)
-    relations: list[str] = field(default_factory=list)
+    relations: list[int] = field(default_factory=list)
     left: list[list[int]] = field(default_factory=list)
     right: list[list[int]] = field(default_factory=list)
 
     @classmethod
-    def start(cls, size: int) -> State:
-        """Before the first of `size` words."""
+    def start(cls, strings: Strings, words: Sequence[str], tags: Sequence[str]) -> State:
+        """Before the first word of a sentence."""
+        size, marks = len(words), [strings["ROOT"], strings["-"], strings["-"]]
         return cls(
+            [*(strings[word] for word in lower_words(words)), *marks],
+            [*(strings[tag] for tag in tags), *marks],
             size,
             heads=[-1] * size,
-            relations=[""] * size,
-            left=[[] for _ in range(size + 1)],
-            right=[[] for _ in range(size + 1)],
+            relations=[NOTHING] * (size + 2),
+            left=[[] for _ in range(size + 2)],
+            right=[[] for _ in range(size + 2)],
         )
 
     @property
@@ -139,181 +118,82 @@ class State:
         last, depth = self.next == self.size, len(self.stack)
         return not last, depth > 0 and (not last or depth == 1), depth > 1
 
-    def apply(self, action: str) -> None:
+    def apply(self, side: str, relation: int) -> None:
         """Shift, or attach the word on top: "L" to the next word, "R" to the one below it."""
-        if action == SHIFT:
+        if side == SHIFT:
             self.stack.append(self.next)
             self.next += 1
             return
         word = self.stack.pop()
-        head = self.next if action[0] == "L" else self.stack[-1]
-        self.heads[word], self.relations[word] = head, action[1:]
-        (self.left if action[0] == "L" else self.right)[head].append(word)
+        head = self.next if side == "L" else self.stack[-1]
+        self.heads[word], self.relations[word] = head, relation
+        (self.left if side == "L" else self.right)[head].append(word)
+
+    def context(self) -> Context:
+        """What the next action is judged by: the fields of `ARC_FEATURES`."""
+        words, tags, relations, none = self.words, self.tags, self.relations, self.size + 1
+        s2, s1, s0 = ([none] * 3 + self.stack[-3:])[-3:]
+        b0 = self.next
+        left, right, next_left, below_right = (
+            self.left[s0],
+            self.right[s0],
+            self.left[b0],
+            self.right[s1],
+        )
+        sr = right[-1] if right else none
+        sl = left[-1] if left else none
+        bl = next_left[-1] if next_left else none
+        first = next_left[0] if next_left else none
+        return (
+            words[s0],
+            words[s1],
+            words[s2],
+            tags[s0],
+            tags[s1],
+            tags[s2],
+            words[b0],
+            words[b0 + 1],
+            tags[b0],
+            tags[b0 + 1],
+            tags[b0 + 2],
+            tags[sr],
+            tags[sl],
+            tags[bl],
+            relations[sr],
+            relations[sl],
+            relations[bl],
+            relations[below_right[-1]] if below_right else NOTHING,
+            words[sl] if relations[sl] == CASE else NOTHING,
+            words[first] if relations[first] == CASE else NOTHING,
+            number(len(right)),
+            number(min(b0 - s0, 5) if s0 != none else 0),
+            NOTHING,
+            NO_FIELD,
+        )
 
 
-def features(state: State, words: Sequence[str], tags: Sequence[str]) -> list[str]:
-    """What the next action is judged by; `words` and `tags` end in three marks for "none"."""
-    return named_features(context_of(state, words, tags))
+def attach_sentences(
+    model: Linear, sentences: Sequence[Sequence[str]], tags: Sequence[Sequence[str]]
+) -> list[tuple[list[int], list[str]]]:
+    """Per sentence the place of each word's head (the number of words: the root) and its relation.
 
-
-def context_of(state: State, words: Sequence[str], tags: Sequence[str]) -> Context:
-    """All that the features of the next action depend on."""
-    none = state.size + 1
-    stack, right, left = state.stack, state.right, state.left
-    s0 = stack[-1] if stack else none
-    s1 = stack[-2] if len(stack) > 1 else none
-    s2 = stack[-3] if len(stack) > 2 else none
-    b0 = state.next
-    b1, b2 = min(b0 + 1, none), min(b0 + 2, none)
-    sr = sl = bl = none
-    sr_relation = sl_relation = bl_relation = s1_relation = ""
-    count = 0
-    if s0 != none:
-        if right[s0]:
-            sr = right[s0][-1]
-            sr_relation = state.relations[sr]
-        if left[s0]:
-            sl = left[s0][-1]
-            sl_relation = state.relations[sl]
-        count = len(right[s0])
-    if left[b0]:
-        bl = left[b0][-1]
-        bl_relation = state.relations[bl]
-    if s1 != none and right[s1]:
-        s1_relation = state.relations[right[s1][-1]]
-    case = words[left[b0][0]] if left[b0] and state.relations[left[b0][0]] == "case" else ""
-    s_case = words[left[s0][-1]] if sl_relation == "case" else ""
-    apart = min(b0 - s0, 5) if s0 != none else 0
-    return (
-        words[s0],
-        words[s1],
-        words[s2],
-        tags[s0],
-        tags[s1],
-        tags[s2],
-        words[b0],
-        words[b1],
-        tags[b0],
-        tags[b1],
-        tags[b2],
-        sr_relation,
-        sl_relation,
-        bl_relation,
-        s1_relation,
-        tags[sr],
-        tags[sl],
-        tags[bl],
-        case,
-        s_case,
-        count,
-        apart,
-    )
-
-
-def named_features(context: Context) -> list[str]:
-    """The names of a context's features."""
-    (
-        w0,
-        w1,
-        w2,
-        t0,
-        t1,
-        t2,
-        v0,
-        v1,
-        u0,
-        u1,
-        u2,
-        sr_relation,
-        sl_relation,
-        bl_relation,
-        s1_relation,
-        sr_tag,
-        sl_tag,
-        bl_tag,
-        case,
-        s_case,
-        count,
-        apart,
-    ) = context
-    return [
-        "a",
-        f"b{w0} {t0}",
-        f"c{t0}",
-        f"d{w1} {t1}",
-        f"e{t1}",
-        f"f{v0} {u0}",
-        f"g{u0}",
-        f"h{v1} {u1}",
-        f"i{u1} {u2}",
-        f"j{w0} {v0}",
-        f"k{w0} {u0}",
-        f"l{t0} {v0}",
-        f"m{t0} {u0} {apart}",
-        f"n{t0} {u0} {u1}",
-        f"o{t1} {t0} {u0}",
-        f"p{t1} {t0} {u0} {u1}",
-        f"q{t2} {t1} {t0} {u0}",
-        f"r{w1} {w0}",
-        f"s{w1} {t0}",
-        f"t{t1} {w0}",
-        f"u{t1} {t0} {v0}",
-        f"v{w1} {t0} {v0}",
-        f"w{t0} {sr_relation} {u0}",
-        f"x{t0} {sl_relation} {u0}",
-        f"y{t0} {u0} {bl_relation}",
-        f"z{t0} {sl_relation} {sr_relation} {count}",
-        f"A{w0} {sr_relation} {sl_relation}",
-        f"B{t1} {s1_relation} {t0} {sl_relation}",
-        f"C{w1} {s1_relation} {s_case}",
-        f"D{w1} {s_case} {w0}",
-        f"E{t1} {s_case} {t0} {u0}",
-        f"F{w0} {case} {v0}",
-        f"G{t1} {t0} {sl_relation} {u0} {v0}",
-        f"H{v0} {v1}",
-        f"I{t0} {u0} {u1} {u2}",
-        f"J{w0} {t0} {u0} {u1}",
-        f"K{t2} {t1} {s1_relation} {s_case}",
-        f"L{sr_tag} {t0} {u0}",
-        f"M{sl_tag} {t0} {bl_tag} {u0}",
-        f"N{w2} {w1} {s_case}",
-        f"O{t0} {v0} {v1}",
-        f"P{t1} {s_case} {v0} {u1}",
-        f"Q{w1} {s_case} {t0} {v0}",
-        f"R{t0} {v0} {u1} {u2}",
-    ]
-
-
-def attach_words(
-    model: Linear, words: Sequence[str], tags: Sequence[str]
-) -> tuple[list[int], list[str]]:
-    """Per word the place of its head (the number of words for the root) and its relation."""
-    state = State.start(len(words))
-    words, tags = add_marks(words, tags)
-    while not state.done:
-        # captions are much alike: most contexts have been decided before
-        key = context_of(state, words, tags), state.allowed()
-        action = model.decided.get(key)
-        if action is None:
-            action = model.decide(key, _best(model, *key))
-        state.apply(action)
-    return state.heads, state.relations
-
-
-def _best(model: Linear, context: Context, allowed: tuple[bool, bool, bool]) -> str:
-    """The action with the highest score, of equal ones the first, among those allowed."""
-    sides = "".join(side for side, can in zip("SLR", allowed, strict=True) if can)
-    scores = model.scores(named_features(context)).tolist()
-    pairs = [
-        (score, name) for score, name in zip(scores, model.classes, strict=True) if name[0] in sides
-    ]
-    return max(pairs, key=lambda pair: pair[0])[1]
-
-
-def add_marks(words: Sequence[str], tags: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Words in lower case and tags, with the marks of the root and of "none" behind them."""
-    lowered = ["0" if word.isdigit() else word.lower() for word in words]
-    return [*lowered, "ROOT", "-", "-"], [*tags, "ROOT", "-", "-"]
+    All sentences are read in step, an action each.
+    """
+    strings = Strings()
+    states = [State.start(strings, *both) for both in zip(sentences, tags, strict=True)]
+    actions = [(name[0], strings[name[1:]]) for name in model.classes]
+    sides = ["SLR".index(side) for side, _ in actions]
+    hashes, least = strings.hashes(), np.iinfo(np.int16).min
+    unread = [state for state in states if not state.done]
+    while unread:
+        scores = model.scores([state.context() for state in unread], *hashes)
+        allowed = np.array([state.allowed() for state in unread])[:, sides]
+        best = np.where(allowed, scores, least).argmax(axis=1)  # of equal ones the first
+        for state, action in zip(unread, best.tolist(), strict=True):
+            state.apply(*actions[action])
+        unread = [state for state in unread if not state.done]
+    names = list(strings)
+    return [(s.heads, [names[r] for r in s.relations[: s.size]]) for s in states]
 
 
 _TOKEN = re.compile(
@@ -334,51 +214,55 @@ def tokenise_sentences(text: str) -> list[list[str]]:
     return [sentence for sentence in sentences if sentence]
 
 
-def tag_features(words: Sequence[str], place: int, before: str, earlier: str) -> list[str]:
-    """What the tag of a word is judged by: `words` in lower case with two blanks at either end,
-    `place` among them, and the two tags before it."""
-    word, left, right = words[place], words[place - 1], words[place + 1]
+def word_parts(strings: Strings) -> list[tuple[int, ...]]:
+    """Per word among the strings itself, its last three and two letters, and its first."""
     return [
-        "b",
-        f"w{word}",
-        f"s{word[-3:]}",
-        f"r{word[-2:]}",
-        f"p{word[:1]}",
-        f"t{before}",
-        f"u{earlier} {before}",
-        f"v{before} {word}",
-        f"l{left}",
-        f"m{left[-3:]}",
-        f"k{words[place - 2]}",
-        f"n{right}",
-        f"o{right[-3:]}",
-        f"q{words[place + 2]}",
-        f"x{word} {right}",
-        f"y{left} {word}",
-        f"z{before} {right}",
+        tuple(strings[part] for part in (word, word[-3:], word[-2:], word[:1]))
+        for word in list(strings)
     ]
 
 
-def pad_words(words: Sequence[str]) -> list[str]:
-    """In lower case, digits as 0, with two marks at either end."""
-    inside = ["0" if word.isdigit() else word.lower() for word in words]
-    return ["^", "^", *inside, "$", "$"]
+def pad_words(strings: Strings, words: Sequence[str]) -> list[int]:
+    """The numbers of words in lower case, with two marks at either end."""
+    start, end = strings["^"], strings["$"]
+    return [start, start, *(strings[word] for word in lower_words(words)), end, end]
 
 
-def tag_words(model: Linear, words: Sequence[str]) -> list[str]:
-    """The tag of each word."""
-    context, tags = pad_words(words), ["^", "^"]
-    for place in range(2, len(words) + 2):
-        if (mark := _PUNCTUATION.get(context[place])) is not None:
-            tags.append(mark)
-            continue
-        key = tuple(context[place - 2 : place + 3]), tags[-1], tags[-2]
-        tag = model.decided.get(key)
-        if tag is None:
-            scores = model.scores(tag_features(context, place, tags[-1], tags[-2]))
-            tag = model.decide(key, model.classes[int(scores.argmax())])
-        tags.append(tag)
-    return tags[2:]
+def tag_context(
+    words: Sequence[int], tags: Sequence[int], parts: Sequence[tuple[int, ...]]
+) -> Context:
+    """What the next tag is judged by, given the padded words, the tags so far (of the marks before
+    the first word, too) and `word_parts`: the fields of `TAG_FEATURES`."""
+    earlier, left, word, right, later = words[len(tags) - 2 : len(tags) + 3]
+    return (
+        *parts[word],
+        left,
+        parts[left][1],
+        earlier,
+        right,
+        parts[right][1],
+        later,
+        tags[-1],
+        tags[-2],
+        NOTHING,
+        NO_FIELD,
+    )
+
+
+def tag_sentences(model: Linear, sentences: Sequence[Sequence[str]]) -> list[list[str]]:
+    """The tags of each sentence's words; all sentences are read in step, a word each."""
+    strings = Strings()
+    rows = [(pad_words(strings, words), [strings["^"]] * 2) for words in sentences]
+    parts = word_parts(strings)
+    marks = {strings[mark]: strings[tag] for mark, tag in _PUNCTUATION.items()}
+    classes, hashes = [strings[name] for name in model.classes], strings.hashes()
+    unread = rows
+    while unread := [(words, tags) for words, tags in unread if len(tags) < len(words) - 2]:
+        scores = model.scores([tag_context(*row, parts) for row in unread], *hashes)
+        for (words, tags), best in zip(unread, scores.argmax(axis=1).tolist(), strict=True):
+            tags.append(marks.get(words[len(tags)], classes[best]))
+    names = list(strings)
+    return [[names[tag] for tag in tags[2:]] for _, tags in rows]
 
 
 _BE = set_of_words("is are was were been being am 's 're 'm be")
@@ -445,7 +329,7 @@ def _wants_e(stem: str) -> bool:
 
 
 VERSION = "rules-3"  # raised when the code comes to give another tuple
-_REMEMBERED = 50_000  # texts whose tuples are kept: references come again with other captions
+_REMEMBERED = 100_000  # texts whose tuples are kept: references come again with other captions
 MODEL = Path(__file__).parent / "model"
 
 
@@ -465,28 +349,39 @@ class DependencyParser:
     """Sentences → proposed tuples in SPICE's form; deterministic, whatever the machine."""
 
     def __init__(self, model: Path = MODEL) -> None:
-        self._model = model
-        self._tagger, self._arcs, self._lemmas = _load(model)
+        self._tagger, self._arcs, self._lemmas, self._known = _load(model)
 
     def __call__(self, sentences: Sequence[str]) -> list[Tuples | None]:
         """Per text a list of [object], [object, attribute], [subject, object, relation].
 
         Do not change the returned list: it is shared by all callers with the same text.
         """
-        return [_parsed(self._model, text) for text in sentences]
+        known = self._known
+        if len(known) > _REMEMBERED:
+            known.clear()
+        texts = [text for text in dict.fromkeys(sentences) if text not in known]
+        for text, trees in zip(texts, self.trees(texts), strict=True):
+            known[text] = [t for words in trees for t in read_tuples(collapse(words))]
+        return [known[text] for text in sentences]
 
-    def trees(self, text: str) -> list[list[Word]]:
-        """The words of each sentence of a text with tags, lemmas, heads and relations."""
-        text = text.translate(_ASCII_MARKS)
-        return [self._tree(words) for words in tokenise_sentences(text)]
+    def trees(self, texts: Sequence[str]) -> list[list[list[Word]]]:
+        """Per text the words of each sentence with tags, lemmas, heads and relations."""
+        split = [tokenise_sentences(text.translate(_ASCII_MARKS)) for text in texts]
+        sentences = [sentence for each in split for sentence in each]
+        blocks = (sentences[at : at + _BLOCK] for at in range(0, len(sentences), _BLOCK))
+        trees = (tree for block in blocks for tree in self._read(block))
+        return [list(islice(trees, len(each))) for each in split]
 
-    def _tree(self, words: Sequence[str]) -> list[Word]:
-        tags = tag_words(self._tagger, words)
-        heads, relations = attach_words(self._arcs, words, tags)
-        return [
-            Word(word, tag, lemma(word, tag, self._lemmas), -1 if head == len(words) else head, r)
-            for word, tag, head, r in zip(words, tags, heads, relations, strict=True)
-        ]
+    def _read(self, sentences: Sequence[Sequence[str]]) -> Iterator[list[Word]]:
+        tags = tag_sentences(self._tagger, sentences)
+        arcs = attach_sentences(self._arcs, sentences, tags)
+        for words, known, (heads, relations) in zip(sentences, tags, arcs, strict=True):
+            yield [
+                Word(
+                    word, tag, lemma(word, tag, self._lemmas), -1 if head == len(words) else head, r
+                )
+                for word, tag, head, r in zip(words, known, heads, relations, strict=True)
+            ]
 
     def close(self) -> None:
         """Nothing to release."""
@@ -502,13 +397,8 @@ def possible_lemmas(word: str) -> frozenset[str]:
     return frozenset({word.lower(), *(lemma(word, tag, known) for tag in ("NNS", "VB", "PRP"))})
 
 
-@lru_cache(maxsize=_REMEMBERED)
-def _parsed(model: Path, text: str) -> Tuples:
-    trees = DependencyParser(model).trees(text)
-    return [t for words in trees for t in read_tuples(collapse(words))]
-
-
 @cache
-def _load(folder: Path) -> tuple[Linear, Linear, dict[str, str]]:
+def _load(folder: Path) -> tuple[Linear, Linear, dict[str, str], dict[str, Tuples]]:
     lemmas: dict[str, str] = read_json(folder / "lemmas.json")[0]
-    return Linear.load(folder / "tagger.npz"), Linear.load(folder / "arcs.npz"), lemmas
+    tagger = Linear.load(folder / "tagger.npz", TAG_FEATURES)
+    return tagger, Linear.load(folder / "arcs.npz", ARC_FEATURES), lemmas, {}
