@@ -137,7 +137,9 @@ class Combine(
         names = [each.name for each in benchmarks]
         outcomes, declared = [], []
         for of in progress_bar(benchmarks, desc="benchmarks"):
-            others = [other for other in benchmarks if other is not of]
+            seen = frozenset(of.seen)
+            others = [other.without(seen) for other in benchmarks if other is not of]
+            others = [other for other in others if len(other.image)]
             predicted = {WITHIN: self._within(of, parts, seed)}
             if others:
                 predicted[LEFT_OUT] = predicted_gaps(others, of, parts)
@@ -349,9 +351,8 @@ def fitted(
 def predicted_gaps(
     train: Sequence[Benchmark], test: Benchmark, parts: CombinedColumns
 ) -> dict[str, Floats]:
-    """By how much each combination, fitted on other images, prefers the better caption."""
-    held = frozenset(test.seen)
-    given = [(of.without(held), np.ones(of.n_images)) for of in train]
+    """By how much each combination, fitted to some choices, prefers the better caption of others."""
+    given = [(of, np.ones(of.n_images)) for of in train]
     columns = {
         title: fitted(method, given, parts.metrics).of(test.table(parts.metrics))
         for method, title in TITLES.items()

@@ -125,6 +125,12 @@ def test_a_part_that_reverses_on_another_benchmark_is_said() -> None:
     assert (equal["above"], equal["below"]) == (2, 0)  # the best part of the others reverses on y
 
 
+def test_runs_of_the_same_images_are_not_other_benchmarks() -> None:
+    first = benchmark("x", {**HALVES, "Length": NOISE[2]})
+    result = result_of(first, first._replace(name="y"))
+    assert [measure.key for measure in result.declared] == ["x_within", "y_within"]
+
+
 PARTS = [
     {"of": "bleu/BLEU-4", "weight": 0.5, "scale": 0.25},
     {"of": "rouge_l", "weight": -1.0},
