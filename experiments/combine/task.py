@@ -351,7 +351,7 @@ def fitted(
 def predicted_gaps(
     train: Sequence[Benchmark], test: Benchmark, parts: CombinedColumns
 ) -> dict[str, Floats]:
-    """By how much each combination, fitted to some choices, prefers the better caption of others."""
+    """By how much each combination, fitted to some choices, prefers the better of other captions."""
     given = [(of, np.ones(of.n_images)) for of in train]
     columns = {
         title: fitted(method, given, parts.metrics).of(test.table(parts.metrics))
