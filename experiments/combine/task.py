@@ -351,7 +351,8 @@ def fitted(
 def predicted_gaps(
     train: Sequence[Benchmark], test: Benchmark, parts: CombinedColumns
 ) -> dict[str, Floats]:
-    """By how much each combination, fitted to some choices, prefers the better of other captions."""
+    """By how much each combination, fitted to some choices, has the better caption above the
+    other one, on other choices."""
     given = [(of, np.ones(of.n_images)) for of in train]
     columns = {
         title: fitted(method, given, parts.metrics).of(test.table(parts.metrics))
