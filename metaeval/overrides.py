@@ -28,8 +28,8 @@ from metaeval.readers.files import parse_json
 _UNQUOTED = re.compile(r"(?:[A-Za-z_/]|\$\{[\w.]+\})(?:[\w./-]|\$\{[\w.]+\})*", re.ASCII)
 # keys of mappings of which it reads a text
 _KEY = re.compile(r"(?!(?:null|true|false|nan|inf)$)[A-Za-z_]\w*", re.ASCII | re.IGNORECASE)
-# options whose value is imported and called
-_CODE = frozenset({"function", "scorer", "module", "what", "metric"})
+# options whose value is imported and called, or run
+_CODE = frozenset({"function", "scorer", "module", "what", "metric", "run"})
 _OPTION = re.compile(r"[A-Za-z_][\w.]*", re.ASCII)
 _RESOLVER = re.compile(r"\$\{(?![\w.]+\}|oc\.env:)")
 _OF_OTHER_TYPES = ("null", "true", "false", "nan", "inf")

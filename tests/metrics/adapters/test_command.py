@@ -1,0 +1,165 @@
+"""A program as a metric: what it is given, what it may write, its environment, and a kill."""
+
+import json
+import subprocess
+import sys
+import textwrap
+import venv
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from metaeval.errors import ConfigError
+from metaeval.metrics.adapters.command import CommandMetric
+from metaeval.runs.store import MemoryStore
+from tests.metrics.adapters.adapter_cases import HUMAN, scored, scores_of, small
+
+ALL = [0, 1, 2]
+OVERLAP = """
+    import json, sys
+    for line in sys.stdin:
+        item = json.loads(line)
+        words = set(item["caption"].split())
+        print(len(words & set(" ".join(item["references"]).split())) / len(words))
+"""
+
+
+def script(folder: Path, text: str, name: str = "score.py") -> str:
+    """The command that runs a program of this text."""
+    file = folder / name
+    file.write_text(textwrap.dedent(text), encoding="utf-8")
+    return f"'{sys.executable}' '{file}'"
+
+
+def test_it_is_given_items_and_gives_their_scores(tmp_path: Path) -> None:
+    # by hand: "A man plays baseball." shares "man" of 4; "two dogs run": 3 of 3; 5 of 5
+    metric = CommandMetric(script(tmp_path, OVERLAP))
+    assert metric.name == "score"
+    assert scores_of(metric, small(), HUMAN, ALL).tolist() == [[0.25], [1.0], [1.0]]
+
+
+@pytest.mark.parametrize(
+    ("line", "columns", "expected"),
+    [
+        ('print(json.dumps({"id": k, "score": k}))', None, [[0], [1], [2]]),
+        ('print(json.dumps({"B": k, "A": -k}))', ["A", "B"], [[0, 0], [-1, 1], [-2, 2]]),
+        ("print([k, 2 * k])", ["A", "B"], [[0, 0], [1, 2], [2, 4]]),
+        ("print([0, 'null', 'NaN'][k])", None, [[0], [np.nan], [np.nan]]),
+    ],
+)
+def test_a_line_is_a_number_a_list_or_an_object(
+    tmp_path: Path, line: str, columns: list[str] | None, expected: list[list[float]]
+) -> None:
+    text = f"import json, sys\nfor k, _ in enumerate(sys.stdin): {line}\n"
+    metric = CommandMetric(script(tmp_path, text), columns=columns)
+    found = scores_of(metric, small(), HUMAN, ALL)
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("print(1)", "wrote 1 lines for 3 captions, not one for each"),
+        ("print('1\\n2\\nthree')", "line 3 is no number: 'three'"),
+        ('print(\'{"id": 1, "score": 2}\\n\' * 3)', "wrote 4 lines"),
+        ("print('\\n'.join(['{\"id\": 1, \"score\": 2}'] * 3))", "line 1 is of item 1: keep the"),
+        ("import sys; sys.exit('no weights')", "exit code 1 (no weights)"),
+        ("import time; time.sleep(60)", " 1 s"),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_line(tmp_path: Path, text: str, problem: str) -> None:
+    metric = CommandMetric(script(tmp_path, text), timeout=1.0)
+    done = scored(metric, small(), HUMAN, ALL)
+    assert done.status == "failed"
+    assert problem in str(done.reason)
+
+
+@pytest.mark.parametrize("run", [None, " ", "a 'b"])
+def test_a_command_is_needed(run: str | None) -> None:
+    with pytest.raises(ConfigError, match=r"metric\.command\.run"):
+        CommandMetric(run)
+
+
+def test_a_program_that_is_not_there_is_a_row(tmp_path: Path) -> None:
+    done = scored(CommandMetric(str(tmp_path / "nothing")), small(), HUMAN, ALL)
+    assert done.status == "skipped"
+    assert "nothing' is not on this machine" in str(done.reason)
+
+
+def test_the_signature_has_command_files_and_version(tmp_path: Path) -> None:
+    text = "import sys\nif '--version' in sys.argv: sys.exit(print('score 2.1'))\n"
+    metric = CommandMetric(script(tmp_path, text), version="--version")
+    (first,) = metric.scorer(small()).signatures  # type: ignore[union-attr]
+    assert "|version:score 2.1" in first
+    script(tmp_path, text + "# changed")
+    (second,) = CommandMetric(script(tmp_path, text + "#")).scorer(small()).signatures  # type: ignore[union-attr]
+    files = [next(p for p in s.split("|") if p.startswith("score.py:")) for s in (first, second)]
+    assert files[0] != files[1]
+
+
+def test_it_runs_in_its_own_environment_and_goes_on_after_a_failure(tmp_path: Path) -> None:
+    """In another virtual environment, with another numpy; the second batch fails once, and the next
+    run calls the program for that batch alone."""
+    venv.create(tmp_path / "other", with_pip=False)
+    (packages,) = (tmp_path / "other").glob("lib/python*/site-packages")
+    (packages / "numpy.py").write_text("__version__ = 'another'\n", encoding="utf-8")
+    text = f"""
+        import json, pathlib, sys
+        import numpy
+        assert numpy.__version__ == "another"
+        captions = [json.loads(line)["caption"] for line in sys.stdin]
+        with open({str(tmp_path / "calls")!r}, "a") as file:
+            print(*captions, sep=";", file=file)
+        if captions == [{HUMAN[2]!r}] and not pathlib.Path({str(tmp_path / "mended")!r}).exists():
+            sys.exit("out of memory")
+        for caption in captions:
+            print(len(caption.split()))
+    """
+    script(tmp_path, text)
+    python = next((tmp_path / "other").glob("bin/python"))
+    metric = CommandMetric(f"'{python}' '{tmp_path / 'score.py'}'", batch_size=2, on_error="nan")
+    store = MemoryStore()
+    first = scored(metric, small(), HUMAN, ALL, store)
+    np.testing.assert_array_equal(first.scores, [[4], [3], [np.nan]])
+    (tmp_path / "mended").touch()
+    (tmp_path / "calls").unlink()
+    assert scored(metric, small(), HUMAN, ALL, store).scores.tolist() == [[4], [3], [5]]
+    calls = (tmp_path / "calls").read_text(encoding="utf-8").splitlines()
+    assert calls[0] == HUMAN[2]
+    assert ";".join(HUMAN[:2]) not in calls
+
+
+@pytest.mark.slow
+def test_a_killed_run_goes_on_with_the_next_batch(tmp_path: Path) -> None:
+    """The program kills the run while it works on the second batch of forty."""
+    text = f"""
+        import json, os, pathlib, sys
+        captions = [json.loads(line)["caption"] for line in sys.stdin]
+        calls, pid = (pathlib.Path({str(tmp_path)!r}, name) for name in ("calls", "pid"))
+        if len(captions) == 40:
+            with calls.open("a") as file:
+                print(captions[0], file=file)
+            if len(calls.read_text().splitlines()) == 2:
+                os.kill(int(pid.read_text()), 9)
+        for caption in captions:
+            print(len(caption))
+    """
+    run = [
+        *(sys.executable, "-m", "metaeval", "experiment=replace", "dataset=scenes"),
+        *("dataset.limit=50", "metric=[command]", "report=none", "controls=[]"),
+        f'metric.command.run="{script(tmp_path, text)}"',
+        *("metric.command.batch_size=40", f"paths.cache={tmp_path / 'cache'}"),
+        f"hydra.run.dir={tmp_path / 'run'}",
+    ]
+    process = subprocess.Popen(run, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    (tmp_path / "pid").write_text(str(process.pid), encoding="utf-8")
+    process.communicate()
+    assert process.returncode == -9
+    done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    first, killed, *later = (tmp_path / "calls").read_text(encoding="utf-8").splitlines()
+    assert later[0] == killed
+    assert first not in later
+    result = json.loads((tmp_path / "run" / "statistics.json").read_text(encoding="utf-8"))
+    assert result["metrics"][0]["statistics"] is not None
