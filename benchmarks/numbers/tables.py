@@ -776,7 +776,7 @@ def systems(results: Sequence[Result]) -> str:
         for run, papers in zip(runs, printed_rho, strict=False):
             cells.append(shown(run, column, value(POOLED)))
             cells.append(three(papers[name]) if name in papers else "none")
-        printed = system.get("printed", column.partition(" (")[0])
+        printed = system.get("printed", column.partition(" (")[0] or name)
         cells.append(shown(runs[2], system.get("pascal", column), chosen("MM")))
         cells.append(f"{100 * printed_mm[printed]:.0f}" if printed in printed_mm else "none")
         cells.append(shown(runs[3], column, with_count("spearman")))
