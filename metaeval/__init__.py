@@ -1,6 +1,6 @@
 """metaeval: which image-captioning metric can you trust, and for what?
 
-The library's face is `score`, `run`, `trust`, `corrupt`, `signatures`, `load_run`
+The library's face is `score`, `run`, `trust`, `combine`, `corrupt`, `signatures`, `load_run`
 (`metaeval/api.py`) and `explain` (`metaeval/reproduce/explain.py`); they are imported when they are
 first used, so that `import metaeval` itself costs nothing.
 """
@@ -11,13 +11,24 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from metaeval.api import CaptionScores, Run, corrupt, load_run, run, score, signatures, trust
+    from metaeval.api import (
+        CaptionScores,
+        Run,
+        combine,
+        corrupt,
+        load_run,
+        run,
+        score,
+        signatures,
+        trust,
+    )
     from metaeval.reproduce.explain import explain
 
 __version__ = "0.1.0"
 __all__ = [
     "CaptionScores",
     "Run",
+    "combine",
     "corrupt",
     "explain",
     "load_run",

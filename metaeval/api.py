@@ -609,6 +609,39 @@ def trust(
     return TrustRun(done.directory)
 
 
+def combine(
+    *runs: str | Path | Run,
+    parts: Sequence[str] | None = None,
+    method: str = "ridge",
+    out: str | Path | None = None,
+    quiet: bool = False,
+    **overrides: Any,
+) -> Run:
+    """Weights of metrics, fitted to the choices of finished runs: `experiment=combine`.
+
+    Raises what `run` raises.
+
+        rated = metaeval.run("judgments", dataset="table", dataset__file="ratings.csv")
+        made = metaeval.combine(rated)
+        metaeval.score(captions, references, metrics=["combined"],
+                       metric__combined__file=str(made.directory / "combined.json"))
+
+    Parameters
+    ----------
+    runs
+        Finished runs of judgments, forced_choice or pairs, or their folders.
+    parts
+        The columns to combine; by default all ranked ones that every run has.
+    method
+        Whose weights are written: "equal", "ridge", "nnls", "pls", "logistic" or "forward".
+    out, quiet, overrides
+        As in `run`.
+    """
+    folders = [str(Path(r.directory if isinstance(r, Run) else r).resolve()) for r in runs]
+    task = {"task__runs": folders, "task__parts": parts, "task__method": method}
+    return run("combine", out=out, quiet=quiet, **task, **overrides)
+
+
 def _listed(metrics: Metrics) -> list[MetricLike]:
     several = isinstance(metrics, Sequence) and not isinstance(metrics, str)
     return list(metrics) if several else [metrics]  # type: ignore[arg-type, list-item]

@@ -45,7 +45,7 @@ CAPTIONS = [texts[0] for texts in RES.values()]
 
 def test_it_names_what_it_offers() -> None:
     assert dir(metaeval) == sorted(metaeval.__all__)
-    assert len(metaeval.__all__) == 9
+    assert len(metaeval.__all__) == 10
     with pytest.raises(AttributeError, match="no attribute 'scores'"):
         _ = metaeval.scores
 

@@ -196,7 +196,7 @@ def test_ratings_of_a_hundred_captions_become_a_metric(tmp_path: Path) -> None:
             )
     file = tmp_path / "ratings.jsonl"
     file.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
-    metaeval.run(
+    rated = metaeval.run(
         "judgments",
         dataset="table",
         dataset__file=str(file),
@@ -205,8 +205,6 @@ def test_ratings_of_a_hundred_captions_become_a_metric(tmp_path: Path) -> None:
         stats__replicates=100,
         out=tmp_path / "rated",
     )
-    made = metaeval.run(
-        "combine", task__runs=[str(tmp_path / "rated")], task__labels=[50], out=tmp_path / "fitted"
-    )
+    made = metaeval.combine(rated, task__labels=[50], out=tmp_path / "fitted")
     assert {"Ridge", "Best part", "Length"} <= {m.name for m in made.result.metrics}
     assert score(str(tmp_path / "fitted" / "combined.json")).table["Combined (ridge)"].notna().all()
