@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from omegaconf import DictConfig
 
+from metaeval.choices import list_choices
 from metaeval.errors import ConfigError
 from metaeval.experiments.base import Streaming
 from metaeval.experiments.combine.benchmarks import Benchmark, read_benchmark
@@ -38,6 +39,7 @@ from metaeval.stats.resampling.bootstrap import bootstrap_counts
 from metaeval.stats.resampling.items import Floats
 
 FILE = "combined.json"
+GENERAL = {"own", "table", "pairs", "battles", "coco"}  # datasets whose images may be anybody's
 CONTROLS = "Controls together"
 WITHIN, LEFT_OUT = "other images of the benchmark", "the other benchmarks"
 TITLES = {
@@ -291,24 +293,30 @@ class Combine(
     def _write(
         self, path: Path, benchmarks: Sequence[Benchmark], weights: Sequence[Mapping[str, Any]]
     ) -> None:
-        known = {m.name: m for of in benchmarks for m in of.result.metrics}
-        images = {name for of in benchmarks for name in of.images}
+        entries = {m.name: m for of in benchmarks for m in of.result.metrics}
+        known = set(list_choices("dataset")) - GENERAL
+        images = {
+            weighted.image_digest(dataset, name)
+            for of in benchmarks
+            for name in of.images
+            for dataset in (of.result.dataset, *([""] if of.result.dataset in known else []))
+        }
         content = weighted.Combination(
             title=f"Combined ({TITLES[self.method].lower()})",
             method=self.method,
             parts=tuple(
                 weighted.WeightedPart(
-                    of=f"{known[row['part']].family}/{row['part']}",
+                    of=f"{entries[row['part']].family}/{row['part']}",
                     weight=row["weight"].value,
                     scale=row["scale"],
-                    signature=known[row["part"]].signature,
+                    signature=entries[row["part"]].signature,
                     low=row["weight"].low,
                     high=row["weight"].high,
                 )
                 for row in weights
             ),
             learned_from=tuple(of.name for of in benchmarks),
-            images=tuple(sorted(weighted.image_digests(images))),
+            images=tuple(sorted(images)),
         )
         files.write_json(path, content.model_dump(mode="json"))
 

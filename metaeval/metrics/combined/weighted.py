@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Annotated
 
 from pydantic import Field
@@ -54,7 +54,7 @@ class Combination(Model):
     learned_from
         The runs by whose choices.
     images
-        A digest of each image of them, from `image_digests`.
+        A digest of each image of them, from `image_digest`.
     """
 
     title: str
@@ -65,14 +65,21 @@ class Combination(Model):
 
 
 def image_name(image: object) -> str:
-    """COCO's id without zeros and endings; of another image the file's name without its ending."""
+    """COCO's id without zeros and endings; of another image the file's name without its ending.
+
+    >>> image_name("COCO_val2014_000000000974.jpg"), image_name("a/2008_1.jpg")
+    ('974', '2008_1')
+    """
     stem = str(image).rpartition("/")[2].partition(".")[0]
+    if stem.startswith("COCO_"):
+        stem = stem.rpartition("_")[2]
     return (stem.lstrip("0") or "0") if stem.isdigit() else stem
 
 
-def image_digests(images: Iterable[object]) -> list[str]:
-    """What stands for each image in `combined.json`."""
-    return [hashlib.sha256(image_name(i).encode()).hexdigest()[:16] for i in images]
+def image_digest(dataset: str, image: object) -> str:
+    """What stands for an image in `combined.json`; `dataset` is "" of published photographs, whose
+    names are the same in every dataset."""
+    return hashlib.sha256(f"{dataset}\0{image_name(image)}".encode()).hexdigest()[:16]
 
 
 def read_combination(file: str) -> Combination:
@@ -108,7 +115,12 @@ class Combined(Mean):
 
     def bind(self, dataset: CaptionDataset, store: Store | None = None) -> MeanScorer | Absent:
         learned = set(self.combination.images)
-        n = sum(each in learned for each in image_digests(dataset.image_ids))
+        sources = dataset.image_source or (None,) * len(dataset)
+        n = sum(
+            image_digest(dataset.name, i) in learned
+            or (source is not None and image_digest("", source.rpartition(":")[2]) in learned)
+            for i, source in zip(dataset.image_ids, sources, strict=True)
+        )
         if n:
             return Absent(
                 "images",

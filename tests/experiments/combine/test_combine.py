@@ -17,7 +17,7 @@ from metaeval.errors import MetaevalError
 from metaeval.experiments.combine.benchmarks import Benchmark
 from metaeval.experiments.combine.fits import BEST, METHODS
 from metaeval.experiments.combine.task import Combine, CombinedColumns, fitted
-from metaeval.metrics.combined.weighted import image_digests
+from metaeval.metrics.combined.weighted import image_digest
 from metaeval.results.measured import MeasuredResult
 from metaeval.stats.resampling.items import Floats
 
@@ -147,12 +147,13 @@ def written(folder: Path, **content: object) -> str:
     return str(file)
 
 
-def score(file: str) -> metaeval.CaptionScores:
+def score(file: str, **more: str) -> metaeval.CaptionScores:
     return metaeval.score(
         CAPTIONS,
         REFERENCES,
         metrics=["combined", "bleu", "rouge_l", "length"],
         metric__combined__file=file,
+        **more,
     )
 
 
@@ -176,7 +177,10 @@ def test_a_broken_file_is_refused(tmp_path: Path, content: Any, problem: str) ->
 
 
 def test_images_that_the_weights_have_seen_have_no_score(tmp_path: Path) -> None:
-    made = score(written(tmp_path, images=image_digests([1])))
+    seen = [image_digest("", 1)]
+    made = score(written(tmp_path, images=seen))
+    assert "Mine" in made.table, "images of an unknown source, with the number of a photograph"
+    made = score(written(tmp_path, images=seen), image_source="coco")
     assert "about 1 of these images" in str(made.skipped["combined"])
 
 
