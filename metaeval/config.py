@@ -306,7 +306,8 @@ def build(name: str, config: DictConfig, within: tuple[str, ...] = ()) -> Metric
     """
     node = config.metric[name]
     citation = tuple(node.get(CITATION, ()))
-    if "of" not in node:
+    of = parts_of(node)
+    if of is None:
         metric: Metric = component(node, f"metric.{name}")
         _cite(metric, [*metric.citation, *citation])  # of the score bank each file has its own
         object.__setattr__(metric, "from_environment", from_environment(node))
@@ -315,7 +316,7 @@ def build(name: str, config: DictConfig, within: tuple[str, ...] = ()) -> Metric
         raise ConfigError(f"metric.{name}.of: {name} would be made of itself")
     config = copy.deepcopy(config)  # a part need not be among the run's metrics
     parts = []
-    for each in parts_of(node):
+    for each in of:
         part = str(each).partition("/")[0]
         if part not in config.metric and part not in metric_names():
             meant = did_you_mean(part, metric_names())
@@ -328,13 +329,16 @@ def build(name: str, config: DictConfig, within: tuple[str, ...] = ()) -> Metric
     return made
 
 
-def parts_of(node: DictConfig) -> Sequence[str]:
-    """The metrics that a metric is made of: those that its option or its file names."""
+def parts_of(node: DictConfig) -> Sequence[str] | None:
+    """The metrics that a metric is made of, as its option or its file names them; `None` for one
+    that is made of none."""
+    if "of" in node:
+        return tuple(map(str, node.of))
+    if node.get("_target_") != "metaeval.metrics.combined.weighted.Combined":
+        return None
     from metaeval.metrics.combined.weighted import read_combination
 
-    if node.of is not None:
-        return tuple(map(str, node.of))
-    return [part.of for part in read_combination(str(node.file)).parts]
+    return [part.of for part in read_combination(node.file).parts]
 
 
 def own_metrics(metrics: Mapping[str, Metric], config: DictConfig) -> tuple[str, ...]:

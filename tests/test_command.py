@@ -107,7 +107,7 @@ def test_the_same_command_gives_the_same_bytes_and_another_seed_does_not(tmp_pat
     [
         (
             (),
-            "choose an experiment: experiment=arena|attack|captioners|forced_choice|graded|",
+            "choose an experiment: experiment=arena|attack|captioners|combine|forced_choice|",
         ),
         (
             ("experiment=replace", "metrics=[bleu,blue]"),

@@ -140,4 +140,4 @@ def steps_text(falls_throughout: bool, rises: Sequence[int], doses: Sequence[flo
 
 def _three(name: str, numbers: Iterable[Any]) -> dict[str, Any]:
     """A value and both ends of its interval."""
-    return dict(zip((name, f"{name}_ci_low", f"{name}_ci_high"), numbers, strict=True))
+    return dict(zip((name, f"{name}_ci_low", f"{name}_ci_high"), list(numbers)[:3], strict=True))

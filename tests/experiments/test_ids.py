@@ -123,6 +123,7 @@ CASES: dict[str, tuple[Callable[[Path], object], Sequence[str], set[Any]]] = {
     ),
     "valse": (_coco(pairs_and_own.make_valse), PAIRS, {f"{i:012d}.jpg" for i in (139, 632)}),
     "discourse_foil": (_coco(pair_files.discourse_foil), PAIRS, JPG),
+    "reformulations": (_coco(pair_files.reformulations), PAIRS, JPG),
     "foil": (_coco(pairs_and_own.make_foil), PAIRS, {str(i) for i, *_ in SAID}),
     "coco_val2017": (pair_files.coco, GRADED, set(IMAGES)),
     "coco_karpathy_test": (_karpathy, GRADED, set(IMAGES)),

@@ -343,6 +343,12 @@ PAIR_LOADERS = [
         pair_files.discourse_foil,
         benchmarks.load_discourse_foil,
     ),
+    benchmark(
+        "reformulations",
+        "reformulations",
+        pair_files.reformulations,
+        benchmarks.load_reformulations,
+    ),
     *tables("pairs", "pairs", PAIRS, read_pairs),
     one_file("shape, BRACE", "brace.json", BRACE, read_battles),
     one_file("shape, BRACE pairs", "brace.json", BRACE_HALLUCINATION, read_pairs),

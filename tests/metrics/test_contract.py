@@ -37,7 +37,17 @@ from metaeval.vision.regions.gold import GoldRegions
 from tests.precision import assert_same_scores
 
 # users' metrics have their own tests: tests/metrics/adapters
-OWN = {"callable", "coco", "command", "torchmetrics", "evaluate", "scores", "bank", "judge"}
+OWN = {
+    "callable",
+    "coco",
+    "combined",
+    "command",
+    "torchmetrics",
+    "evaluate",
+    "scores",
+    "bank",
+    "judge",
+}
 NAMES = [name for name in metric_names() if name not in OWN]
 OFFLINE = ("offline=true", "device=cpu")
 # How names begin of metrics whose scores pass through a network, or word vectors that one made.

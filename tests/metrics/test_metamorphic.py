@@ -6,6 +6,7 @@ signature for ever, so an option that is in neither place gives the numbers of a
 
 import inspect
 import json
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -60,6 +61,9 @@ CONTEXT: dict[str, dict[str, Any]] = {
     "bank": {"folder": "<bank>"},
     "judge": {"base_url": "http://localhost:1/v1", "model": "m"},
     "mean": {"of": ["cider", "rouge_l"]},
+    "combined": {"file": "<weights>"},
+    "command": {"run": f"{sys.executable} -c print(1)"},
+    "command.name": {"columns": None},
     "by_sentence": {"of": ["rouge_l"]},
     "bertscore": {"model": "all-MiniLM-L6-v2"},
     "judge.fields": {"parser": "json", "prompt": "aspects"},
@@ -88,6 +92,10 @@ OTHER: dict[str, Any] = {
     "metric": "torchmetrics.text.TranslationEditRate",
     "module": "<module2>",
     "scores.file": "<scores2>",
+    "combined.file": "<weights2>",
+    "command.run": f"{sys.executable} -c print(2)",
+    "command.version": "--version",
+    "command.references": False,
     "fields": {"score": "B"},
     "scores.captions": "<captions>",
     "bank.folder": "<bank2>",
@@ -188,6 +196,13 @@ def files(
         "ontology.json": json.dumps({"words": {"dog": ["puppy"]}}),
         "baseline.tsv": "LAYER,P,R,F\n" + "".join(f"{k},0.1,0.1,0.1\n" for k in range(7)),
         "coco.json": json.dumps({"images": [{"id": 1}], "annotations": [caption]}),
+        **{
+            f"{name}.json": json.dumps(
+                {"title": "M", "method": "-", "parts": [{"of": each, "weight": w} for each in of]}
+            )
+            for name, w in (("weights", 1), ("weights2", 2))
+            for of in [("cider", "rouge_l")]
+        },
         "module/module.py": "A = 1\n",
         "module2/module2.py": "A = 2\n",
     }

@@ -11,6 +11,10 @@ DiscourseFOIL (Lin et al. 2025): `DiscourseFOIL-200.json`, long captions of imag
 with a hallucination (`hall_caption`) and as people corrected it (`human_corrected_hall_caption`,
 where `fixed` is "true"). `caption`, another description of the image, is the reference.
 
+Reformulations (Berger et al. 2025): `full_reformulation_dataset.json`, machines' captions
+(`question`) of images of COCO and Flickr30k (`image`, the file's name), and the same as a person
+improved them (`answer`); those that a person left as they were are equal.
+
 RoCOCO (Park et al. 2024), one word replaced: records with `image` (the file's name) and `caption`,
 a list of human captions followed by their altered versions: five of each, or six human ones and
 five altered ones. The kinds are what the new word is: of the same concept as the old one, of
@@ -61,6 +65,7 @@ VALID = 2  # of them, from where a pair counts
 # benchmark → its title, and where to get its files
 _SOURCES = {
     "discourse_foil": ("DiscourseFOIL", "https://github.com/ShaoqLin/DiscoSG"),
+    "reformulations": ("Reformulations", "https://github.com/uriberger/re_cap"),
     "rococo": ("RoCOCO", "https://github.com/pseulki/rococo"),
     "sugarcrepe": ("SugarCrepe", "https://github.com/RAIVNLab/sugar-crepe (folder data)"),
     "sugarcrepe_pp": ("SugarCrepe++", "https://github.com/Sri-Harsha/scpp (folder data)"),
@@ -188,6 +193,19 @@ def load_discourse_foil(
     left_out = "records were left out: nobody corrected the caption, or both are equal."
     kinds = ["DiscourseFOIL-200"]
     return _load("discourse_foil", kinds, root, _corrected, limit, options, left_out)
+
+
+@checked
+def load_reformulations(
+    root: str | Path | None = None, limit: Limit = None, **options: Unpack[PairOptions]
+) -> CaptionPairs:
+    """Reformulations: a machine's caption, and the same as a person improved it.
+
+    The file is looked for in `reformulations` in the data folder; `limit` and `options` are as in
+    `load_sugarcrepe`. Images of Flickr30k have no references here: their pairs are left out.
+    """
+    kinds = ["full_reformulation_dataset"]
+    return _load("reformulations", kinds, root, _improved, limit, options)
 
 
 @checked
@@ -389,6 +407,15 @@ def _corrected(record: _Record) -> Iterator[CaptionPair | None]:
         references=(record.text("caption"),),
         file=name,
         source=source_of_file(name),
+    )
+
+
+def _improved(record: _Record) -> Iterator[CaptionPair]:
+    """A machine's caption and its reformulation."""
+    name = record.text("image")
+    source, better = source_of_file(name), record.text("answer")
+    yield CaptionPair(
+        name, "reformulation", better, record.text("question"), file=name, source=source
     )
 
 

@@ -98,10 +98,13 @@ class CommandMetric(OwnMetric):
         if (absent := self.missing_part(dataset)) is not None:
             return absent
         settings = self.settings(self, store)
-        settings["run"] = shlex.join(self.argv).replace("|", ";")
-        for file in map(Path, self.argv):
-            if file.is_file():
-                settings[file.name] = file_sha256(file, store)[:12]
+        files = [file for file in map(Path, self.argv) if file.is_file()]
+        settings |= {file.name: file_sha256(file, store)[:12] for file in files}
+        names = {str(file): file.name for file in files}
+        words = [names.get(word, word) for word in self.argv]
+        settings["run"] = shlex.join(words).replace("|", ";")
+        settings["reads"] = ",".join(sorted(self.given))
+        settings["batch"] = str(self.batch_size)
         if self.version:
             settings["version"] = self.printed_version.replace("|", ";")
         return CommandScorer(self, settings, dataset, store, None, self.given)

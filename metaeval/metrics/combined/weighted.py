@@ -9,6 +9,7 @@ from typing import Annotated
 from pydantic import Field
 
 from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.errors import ConfigError
 from metaeval.metrics.base import Metric
 from metaeval.metrics.combined.mean import Mean, MeanScorer
 from metaeval.options import checked
@@ -82,8 +83,11 @@ def image_digest(dataset: str, image: object) -> str:
     return hashlib.sha256(f"{dataset}\0{image_name(image)}".encode()).hexdigest()[:16]
 
 
-def read_combination(file: str) -> Combination:
-    """Read `combined.json`, which YAML's reader reads. Raises InputError, naming the field."""
+def read_combination(file: str | None) -> Combination:
+    """Read `combined.json`, which YAML's reader reads. Raises InputError, naming the field, and
+    ConfigError without a file."""
+    if not file:
+        raise ConfigError("give the weights: metric.combined.file=combined.json")
     return read_declared(user_path(file), Combination)
 
 
@@ -94,19 +98,15 @@ class Combined(Mean):
     ----------
     file
         `combined.json` of a run of experiment=combine, or written by hand.
-    of
-        The file says it.
     parts
         The metrics, given by the reader of the configuration.
     """
 
     @checked
-    def __init__(
-        self, file: str, of: None = None, name: str = "combined", parts: Sequence[Metric] = ()
-    ) -> None:
+    def __init__(self, file: str | None = None, parts: Sequence[Metric] = ()) -> None:
         self.combination = read_combination(file)
         names = [part.of for part in self.combination.parts]
-        super().__init__(names, title=self.combination.title, name=name, parts=parts)
+        super().__init__(names, title=self.combination.title, name="combined", parts=parts)
         self.weights = [part.weight / part.scale for part in self.combination.parts]
         self.over = 1
 

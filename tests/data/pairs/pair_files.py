@@ -129,6 +129,18 @@ def sugarcrepe_pp(folder: Path) -> Path:
     return folder
 
 
+def reformulations(folder: Path) -> Path:
+    """All of `SAID`, one that its person left as it was and one of an image of Flickr30k."""
+    records = [
+        {"question_id": str(k), "image": f"{i:012d}.jpg", "question": false, "answer": true}
+        for k, (i, true, false, _) in enumerate(SAID)
+    ]
+    first = records[0]
+    records += [{**first, "answer": first["question"]}, {**first, "image": "1000092795.jpg"}]
+    write(folder / "reformulations" / "full_reformulation_dataset.json", records)
+    return folder
+
+
 def discourse_foil(folder: Path) -> Path:
     """All of `SAID`, one record that nobody corrected and one whose captions are equal."""
     records = [

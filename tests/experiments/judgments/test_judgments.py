@@ -177,7 +177,7 @@ def test_statistics_follow_from_the_files(run: Path) -> None:
         assert found.value("system_kendall_tau_b") == found.value("system_accuracy") == 1.0
     absent = summary.metrics[-1]
     assert (absent.status, absent.column.part_of) == ("skipped", None)
-    assert "images" in absent.reason
+    assert "image" in absent.reason
 
 
 def test_every_pair_of_metrics_is_tested(run: Path) -> None:

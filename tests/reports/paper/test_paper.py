@@ -36,7 +36,17 @@ from tests.reports.run_files import write_run
 
 ROOT = Path(__file__).parents[3]
 # controls, and what users bring
-OWN = {"callable", "coco", "torchmetrics", "evaluate", "scores", "bank", "judge"}
+OWN = {
+    "callable",
+    "coco",
+    "combined",
+    "command",
+    "torchmetrics",
+    "evaluate",
+    "scores",
+    "bank",
+    "judge",
+}
 WITHOUT = OWN | {
     "length",
     "brevity",
