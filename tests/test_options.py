@@ -74,7 +74,7 @@ CONFIGURATIONS = {
     "attack": ("experiment=attack", "dataset=scenes"),
     "trust": ("experiment=trust",),
     "reproduce": ("experiment=reproduce",),
-    "combine": ("experiment=combine",),
+    "combine": ("experiment=combine", "task.runs=[x]"),
     "systems": ("experiment=systems", "dataset=systems", "dataset.file=x.csv"),
     "table": ("experiment=judgments", "dataset=table", "dataset.file=x.csv"),
     "coco": ("experiment=captioners", "dataset=coco", "dataset.captions=x.json"),

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from omegaconf import DictConfig
+from pydantic import Field
 
 from metaeval.choices import list_choices
 from metaeval.errors import ConfigError
@@ -16,7 +17,6 @@ from metaeval.experiments.base import Streaming
 from metaeval.experiments.combine.benchmarks import Benchmark, read_benchmark
 from metaeval.experiments.combine.fits import (
     BEST,
-    METHODS,
     FittedWeights,
     choices_right,
     fit,
@@ -27,6 +27,7 @@ from metaeval.experiments.printout import printout
 from metaeval.experiments.record import RunRecord
 from metaeval.metrics.base import Metric
 from metaeval.metrics.combined import weighted
+from metaeval.options import PositiveInt
 from metaeval.progress import progress_bar
 from metaeval.readers.files import user_path
 from metaeval.results.base import Estimate, MetricResult
@@ -39,6 +40,7 @@ from metaeval.stats.resampling.bootstrap import bootstrap_counts
 from metaeval.stats.resampling.items import Floats
 
 FILE = "combined.json"
+Method = Literal["equal", "ridge", "nnls", "pls", "logistic", "forward"]
 GENERAL = {"own", "table", "pairs", "battles", "coco"}  # datasets whose images may be anybody's
 CONTROLS = "Controls together"
 WITHIN, LEFT_OUT = "other images of the benchmark", "the other benchmarks"
@@ -96,15 +98,12 @@ class Combine(
         self,
         runs: Sequence[str] = (),
         parts: Sequence[str] | None = None,
-        method: str = "ridge",
+        method: Method = "ridge",
         given: Sequence[str] = (),
-        folds: int = 5,
-        labels: Sequence[int] = (),
-        draws: int = 20,
+        folds: Annotated[int, Field(ge=2)] = 5,
+        labels: Sequence[PositiveInt] = (),
+        draws: PositiveInt = 20,
     ) -> None:
-        if method not in METHODS or method == BEST:
-            known = ", ".join(name for name in METHODS if name != BEST)
-            raise ConfigError(f"task.method: unknown method '{method}'; choose from {known}")
         self.runs, self.parts, self.method = tuple(runs), parts, method
         self.folds, self.labels, self.draws = folds, tuple(labels), draws
         self.given = [weighted.read_combination(file) for file in given]
