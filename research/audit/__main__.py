@@ -164,7 +164,8 @@ def _changed(
 
 def _maker(corruption: Corruption, dataset: CaptionDataset, seed: int) -> Any:
     """A function from an image's position to its corrupted caption."""
-    if type(corruption).apply is not Corruption.apply:
+    own = type(corruption)
+    if (own.apply, own.corrupt_all) != (Corruption.apply, Corruption.corrupt_all):
         return corruption.apply(dataset, seed).__getitem__
     corruption.fit(dataset)
     graphs: Any = dataset.part("scene_graphs") if "scene_graphs" in corruption.needs else {}
