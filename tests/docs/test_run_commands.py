@@ -51,7 +51,7 @@ SMALL: dict[str, Any] = {
 }
 # Pattern of a command → why it is not run here.
 NOT_HERE = {
-    r"experiment=(trust|reproduce)": "a battery of runs: tests/experiments/trust, tests/reproduce",
+    r"experiment=(trust|reproduce|combine)": "runs of runs: tests/experiments, tests/reproduce",
     r"metric\.judge|metrics=\[judge": "a service: tests/docs/test_judges.py has recorded answers",
     r"pacscore|bottomup|regions=detector|GoogleNews": "files of others, in no package",
     r"caparena_annots|dataset=sugarcrepe_pp|dataset=valse": "benchmarks of others",
