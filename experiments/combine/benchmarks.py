@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from metaeval.errors import ConfigError, InputError
+from metaeval.errors import ConfigError
 from metaeval.experiments.measure import Units
 from metaeval.metrics.combined.weighted import Combination, image_name
-from metaeval.results.files import read_info, read_result
+from metaeval.results.files import read_finished
 from metaeval.results.measured import MeasuredResult
 from metaeval.runs import files
 from metaeval.stats.resampling.items import Floats
@@ -90,10 +90,7 @@ def read_benchmark(folder: Path, seed: int) -> Benchmark:
     Of rated captions all pairs of one image with different mean ratings are choices; of choices by
     several people the caption with more votes is the better one.
     """
-    info = read_info(folder / files.RUN)
-    if info.status != files.FINISHED:
-        raise InputError(f"the run is {info.status}", file=folder / files.RUN, field="status")
-    result = read_result(folder / files.STATISTICS)
+    result, _ = read_finished(folder)
     if result.experiment not in KINDS:
         known = ", ".join(KINDS)
         raise ConfigError(f"task.runs: {folder} is a run of {result.experiment}, not of {known}")

@@ -44,7 +44,7 @@ from metaeval.java.process import shared_java_services
 from metaeval.metrics.base import Metric
 from metaeval.options import Seed
 from metaeval.readers.files import read_text, user_path
-from metaeval.results.files import read_info, read_result
+from metaeval.results.files import read_finished, read_info, read_result
 from metaeval.results.measured import MeasuredResult
 from metaeval.results.resampled import Resampled, read_resampled
 from metaeval.results.run import RunInfo
@@ -317,10 +317,7 @@ def _given(folder: Path, taken: Sequence[str]) -> ItemRun:
 
 def _finished(folder: Path) -> tuple[MeasuredResult, RunInfo]:
     """The result of a finished run. Raises InputError where there is none."""
-    info = read_info(folder / files.RUN)
-    if info.status != "finished":
-        raise InputError(f"the run is {info.status}", file=folder / files.RUN, field="status")
-    result = read_result(folder / files.STATISTICS)
+    result, info = read_finished(folder)
     if result.experiment == Trust.name:
         raise ConfigError(f"trust.runs: {folder} is itself a run of experiment=trust")
     return result, info

@@ -50,6 +50,14 @@ def read_info(path: Path) -> RunInfo:
     return _validate(RunInfo, _read(path), path)
 
 
+def read_finished(folder: Path) -> tuple[MeasuredResult, RunInfo]:
+    """The result and the facts of a finished run; InputError where the folder has none."""
+    info = read_info(folder / files.RUN)
+    if info.status != files.FINISHED:
+        raise InputError(f"the run is {info.status}", file=folder / files.RUN, field="status")
+    return read_result(folder / files.STATISTICS), info
+
+
 def read_judges(path: Path) -> JudgesFile:
     """Read `judges.json`; InputError names the file and the field that is wrong."""
     return _validate(JudgesFile, _read(path, schema=None), path)
