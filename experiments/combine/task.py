@@ -170,7 +170,7 @@ class Combine(
         return MeasuredResult(
             experiment=self.name,
             dataset=", ".join(names),
-            facts={"Benchmarks": len(names), "CombinedColumns": len(parts.metrics)},
+            facts={"Benchmarks": len(names), "Parts": len(parts.metrics)},
             settings={**of_stats(stats), "method": self.method, "folds": self.folds},
             metrics=tuple(
                 MetricResult(column=column, family="combine", statistics=measured.of(column.name))
@@ -187,7 +187,7 @@ class Combine(
                 Extra.of("parts", "Each part", _each(benchmarks, parts)),
                 Extra.of(
                     "curve",
-                    "Accuracy by the number of choices fitted to",
+                    f"{TITLES[self.method]} less the best part, by choices fitted to",
                     self._curve(benchmarks, parts, seed),
                     kind="curves",
                 ),

@@ -28,7 +28,7 @@ from metaeval.data.annotated_images import ImageFiles
 from metaeval.data.dataset import CaptionDataset
 from metaeval.data.own.bank import bank_files
 from metaeval.data.system_captions import find_system_files
-from metaeval.errors import ConfigError, InputError, MetaevalError, StageError, StrictError
+from metaeval.errors import ConfigError, MetaevalError, StageError, StrictError
 from metaeval.experiments.base import Streaming
 from metaeval.experiments.printout import not_run_lines, text_table
 from metaeval.experiments.record import RunRecord

@@ -10,7 +10,7 @@ from metaeval.results.measured import MeasuredResult
 
 def matrix_rows(result: MeasuredResult) -> list[dict[str, str]]:
     """The answer in one look: a row a metric, a column a use, "rank a/k" in each cell; a star where
-    skill is shown; baselines last; without BLEU-1 and others that are no headline of a metric."""
+    skill is shown; baselines last; without scores such as BLEU-1, next to a metric's headline."""
     counted = dict.fromkeys(u["id"] for u in result.extra("uses").records if u["tests"])
     rows: dict[str, dict[str, str]] = {}
     for cell in result.extra("cells").records:

@@ -442,7 +442,7 @@ SHAPES = [
             ),
         )
     ),
-    # several raters, labels, references of another file or beside the caption
+    # several raters, labels, references of another file or next to the caption
     File(
         "t.json",
         OF_RATERS,

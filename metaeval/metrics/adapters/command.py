@@ -171,7 +171,7 @@ def _score(line: str, k: int, names: Sequence[str]) -> Scores:
     try:
         value = json.loads(line)
     except ValueError:
-        raise ValueError(f"line {k + 1:,} is no number: {one_line(line)!r:.60}") from None
+        raise ValueError(f"line {k + 1:,} is not a number: {one_line(line)!r:.60}") from None
     if isinstance(value, dict):
         if value.get("id", k) != k:
             raise ValueError(f"line {k + 1:,} is of item {value['id']!r:.20}: keep the order")

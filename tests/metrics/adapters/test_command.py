@@ -61,7 +61,7 @@ def test_a_line_is_a_number_a_list_or_an_object(
     ("text", "problem"),
     [
         ("print(1)", "wrote 1 lines for 3 captions, not one for each"),
-        ("print('1\\n2\\nthree')", "line 3 is no number: 'three'"),
+        ("print('1\\n2\\nthree')", "line 3 is not a number: 'three'"),
         ('print(\'{"id": 1, "score": 2}\\n\' * 3)', "wrote 4 lines"),
         ("print('\\n'.join(['{\"id\": 1, \"score\": 2}'] * 3))", "line 1 is of item 1: keep the"),
         ("import sys; sys.exit('no weights')", "exit code 1 (no weights)"),
