@@ -36,6 +36,8 @@ class Benchmark(NamedTuple):
         [pairs] The number of each pair's image.
     images
         The images' names, by number: COCO's id without zeros and endings.
+    captions
+        [pairs, 2] The text of the better caption and of the other one.
     result
         Of the run.
     """
@@ -44,6 +46,7 @@ class Benchmark(NamedTuple):
     columns: Mapping[str, Floats]
     image: Units
     images: Sequence[str]
+    captions: npt.NDArray[np.object_]
     result: MeasuredResult
 
     def table(self, names: Sequence[str]) -> Floats:
@@ -77,7 +80,9 @@ class Benchmark(NamedTuple):
     def of(self, choices: npt.NDArray[Any]) -> Benchmark:
         """Some of the choices, by mask or number."""
         columns = {name: column[choices] for name, column in self.columns.items()}
-        return self._replace(columns=columns, image=self.image[choices])
+        return self._replace(
+            columns=columns, image=self.image[choices], captions=self.captions[choices]
+        )
 
     def without(self, images: frozenset[str]) -> Benchmark:
         """The choices about other images."""
@@ -94,7 +99,7 @@ def read_benchmark(folder: Path, seed: int) -> Benchmark:
     if result.experiment not in KINDS:
         known = ", ".join(KINDS)
         raise ConfigError(f"task.runs: {folder} is a run of {result.experiment}, not of {known}")
-    better, worse, image = {
+    better, worse, image, captions = {
         "judgments": _rated,
         "forced_choice": _chosen,
         "pairs": _true,
@@ -106,10 +111,10 @@ def read_benchmark(folder: Path, seed: int) -> Benchmark:
         if name in better
     }
     codes, names = pd.factorize(image.map(image_name))
-    return Benchmark(folder.resolve().name, columns, codes, list(names), result)
+    return Benchmark(folder.resolve().name, columns, codes, list(names), captions, result)
 
 
-Sides = tuple[pd.DataFrame, pd.DataFrame, "pd.Series[str]"]
+Sides = tuple[pd.DataFrame, pd.DataFrame, "pd.Series[str]", npt.NDArray[np.object_]]
 
 
 def _read(folder: Path, name: str, columns: Sequence[str]) -> pd.DataFrame:
@@ -117,7 +122,7 @@ def _read(folder: Path, name: str, columns: Sequence[str]) -> pd.DataFrame:
 
 
 def _rated(folder: Path, seed: int) -> Sides:
-    captions = _read(folder, files.JUDGMENTS, ["image_id"])
+    captions = _read(folder, files.JUDGMENTS, ["image_id", "candidate"])
     scores = _read(folder, files.SCORES, ["caption", "metric", "score"])
     wide = scores.pivot(index="caption", columns="metric", values="score")
     rating = next(name for name in captions.columns if str(name).startswith("human_"))
@@ -139,11 +144,13 @@ def _rated(folder: Path, seed: int) -> Sides:
         better += list(ids[np.where(up, first[known], second[known])])
         worse += list(ids[np.where(up, second[known], first[known])])
         image += [name] * len(known)
-    return wide.loc[better], wide.loc[worse], pd.Series(image)
+    text = captions.set_index("caption")["candidate"]
+    texts = np.stack([text.loc[side].to_numpy(object) for side in (better, worse)], axis=1)
+    return wide.loc[better], wide.loc[worse], pd.Series(image), texts
 
 
 def _chosen(folder: Path, seed: int) -> Sides:
-    pairs = _read(folder, files.JUDGMENTS, ["image_id"])
+    pairs = _read(folder, files.JUDGMENTS, ["image_id", "first", "second"])
     scores = _read(folder, files.SCORES, ["candidate", "n_references", "metric", "score"])
     scores = scores[scores["n_references"] == scores["n_references"].max()]
     wide = scores.groupby(["candidate", "metric"])["score"].mean().unstack()  # over draws
@@ -151,18 +158,20 @@ def _chosen(folder: Path, seed: int) -> Sides:
     decided = np.flatnonzero(first != 0)
     of_first, of_second = decided, decided + len(pairs)  # first captions come before second ones
     up = first[decided] > 0
+    texts = pairs[["first", "second"]].to_numpy(object)[decided]
     return (
         wide.loc[np.where(up, of_first, of_second)],
         wide.loc[np.where(up, of_second, of_first)],
         pairs["image_id"].iloc[decided],
+        np.where(up[:, None], texts, texts[:, ::-1]),
     )
 
 
 def _true(folder: Path, seed: int) -> Sides:
-    pairs = _read(folder, files.PAIRS, ["pair", "image_id"])
+    pairs = _read(folder, files.PAIRS, ["pair", "image_id", "true", "false"])
     scores = _read(folder, files.SCORES, ["pair", "metric", "true", "false"])
     better, worse = (
         scores.pivot(index="pair", columns="metric", values=side).loc[pairs["pair"]]
         for side in ("true", "false")
     )
-    return better, worse, pairs["image_id"]
+    return better, worse, pairs["image_id"], pairs[["true", "false"]].to_numpy(object)

@@ -39,6 +39,26 @@ class FittedWeights(NamedTuple):
         return differences @ (self.weights / self.scales)
 
 
+def of_ranks(given: Floats, weights: Floats, differences: Floats) -> Floats:
+    """[choices] The mean over columns of the signed rank of each difference: the share of the
+    given ones that are not larger, with the difference's sign; without scales or weights.
+
+    Parameters
+    ----------
+    given, weights
+        [fitted choices, columns] and how much each of these choices counts.
+    differences
+        [choices, columns] To be ranked among them.
+    """
+    total = np.zeros(len(differences))
+    for known, column in zip(np.abs(given.T), differences.T, strict=True):
+        order = np.argsort(known, kind="stable")
+        shares = np.concatenate([[0.0], np.cumsum(weights[order])]) / weights.sum()
+        place = np.searchsorted(known[order], np.abs(column), side="right")
+        total += np.where(np.isnan(column), np.nan, np.sign(column) * shares[place])
+    return total / differences.shape[1]
+
+
 def choices_right(differences: Floats) -> Floats:
     """The share of choices with the better caption higher, equal scores half."""
     right: Floats = np.where(np.isnan(differences), np.nan, (np.sign(differences) + 1) / 2)

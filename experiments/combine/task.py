@@ -21,6 +21,7 @@ from metaeval.experiments.combine.fits import (
     choices_right,
     fit,
     fold_of,
+    of_ranks,
 )
 from metaeval.experiments.measure import Items, MeanOutcome, Outcomes, measure, of_stats
 from metaeval.experiments.printout import printout
@@ -43,7 +44,10 @@ FILE = "combined.json"
 Method = Literal["equal", "ridge", "nnls", "pls", "logistic", "forward"]
 GENERAL = {"own", "table", "pairs", "battles", "coco"}  # datasets whose images may be anybody's
 CONTROLS = "Controls together"
-WITHIN, LEFT_OUT = "other images of the benchmark", "the other benchmarks"
+RANKS = "Equal weights of ranks"
+LEFT_OUT, WITHIN = "left_out", "within"
+FITTED_ON = {LEFT_OUT: "the other benchmarks", WITHIN: "other images of the benchmark"}
+SHOWN = 2  # choices of each benchmark on which the combination is right and the best part is not
 TITLES = {
     BEST: "Best part",
     "equal": "Equal weights",
@@ -136,7 +140,8 @@ class Combine(
     ) -> MeasuredResult:
         """Every combination on images, and on benchmarks, that it was not fitted to."""
         names = [each.name for each in benchmarks]
-        outcomes, declared = [], []
+        outcomes: list[Outcomes] = []
+        differing: list[dict[str, Any]] = []
         for of in progress_bar(benchmarks, desc="benchmarks"):
             seen = frozenset(of.seen)
             others = [other.without(seen) for other in benchmarks if other is not of]
@@ -144,16 +149,15 @@ class Combine(
             predicted = {WITHIN: self._within(of, parts, seed)}
             if others:
                 predicted[LEFT_OUT] = predicted_gaps(others, of, parts)
+            differing += self._differing(of, predicted.get(LEFT_OUT, predicted[WITHIN]))
             items = Items(of.image)
             right = MeanOutcome(items, items.resamples(stats))
             same = {name: of.columns[name] for name in parts.controls}
             same |= {each.title: of.weighted(each) for each in self.given}
             for how, columns in predicted.items():
                 columns |= same
-                made = Measure(
-                    f"{of.name}_{_key(how)}", of.name, unit="share", group=f"Fitted on {how}"
-                )
-                declared.append(made)
+                group = f"Fitted on {FITTED_ON[how]}"
+                made = Measure(f"{of.name}_{how}", of.name, unit="share", group=group)
                 outcomes.append(
                     Outcomes(
                         made,
@@ -162,8 +166,9 @@ class Combine(
                         family=made.key,
                     )
                 )
-        order = [m for how in (LEFT_OUT, WITHIN) for m in declared if m.key.endswith(_key(how))]
-        titles = [*TITLES.values(), *(each.title for each in self.given)]
+        groups = [f"Fitted on {how}" for how in FITTED_ON.values()]
+        order = sorted((each.measure for each in outcomes), key=lambda m: groups.index(m.group))
+        titles = [*TITLES.values(), RANKS, *(each.title for each in self.given)]
         shown = [ScoreColumn(title) for title in titles]
         shown += [ScoreColumn(name, control=True) for name in (*parts.controls, CONTROLS)]
         measured = measure(outcomes, shown, stats.confidence)
@@ -191,6 +196,13 @@ class Combine(
                     self._curve(benchmarks, parts, seed),
                     kind="curves",
                 ),
+                Extra.of(
+                    "differing",
+                    "Choices that either the combination or the best part has right",
+                    differing,
+                    kind="examples",
+                    folded=True,
+                ),
             ),
             notes=NOTES,
         )
@@ -212,6 +224,24 @@ class Combine(
             for name, column in predicted_gaps([of.of(fold != k)], of.of(fold == k), parts).items():
                 columns.setdefault(name, np.full(len(of.image), np.nan))[fold == k] = column
         return columns
+
+    def _differing(self, of: Benchmark, columns: Mapping[str, Floats]) -> Iterator[dict[str, Any]]:
+        """The choices on which the combination and its best part differ most, each over its root
+        mean square, as many that one of them has right as the other."""
+        names = [TITLES[self.method], TITLES[BEST]]
+        gaps = np.stack([columns[name] for name in names])
+        gaps /= np.sqrt(np.nanmean(gaps**2, axis=1, keepdims=True))
+        order = np.argsort(-np.abs(gaps[0] - gaps[1]), kind="stable")
+        for right, wrong in (gaps, gaps[::-1]):
+            chosen = [k for k in order if right[k] > 0 > wrong[k]]
+            for k in chosen[:SHOWN]:
+                yield {
+                    "image_id": of.images[of.image[k]],
+                    "benchmark": of.name,
+                    "better": of.captions[k, 0],
+                    "other": of.captions[k, 1],
+                    "right": names[int(gaps[1, k] > 0)],
+                }
 
     def weights(
         self, benchmarks: Sequence[Benchmark], parts: CombinedColumns, seed: int, confidence: float
@@ -274,7 +304,18 @@ class Combine(
         titles: Sequence[str],
     ) -> Iterator[Extra]:
         """By how much each combination is more often right than the best part, and on how many
-        benchmarks a test says so."""
+        benchmarks a test says so; of the first group as points, too."""
+        points = [
+            {"line": title, "x": each.title, "y": pair.difference.value}
+            | dict(zip(("low", "high"), pair.difference.interval or (), strict=False))
+            for title in titles[1:]
+            for each in measures
+            if each.group == measures[0].group
+            and (pair := comparisons[each.key].between(title, titles[0])) is not None
+        ]
+        yield Extra.of(
+            "points", "Right more often than the best part, points", points, kind="curves"
+        )
         for group in dict.fromkeys(each.group for each in measures):
             rows = []
             for title in titles[1:]:
@@ -320,10 +361,6 @@ class Combine(
         files.write_json(path, content.model_dump(mode="json"))
 
 
-def _key(how: str) -> str:
-    return "within" if how == WITHIN else "left_out"
-
-
 def combined_columns(
     benchmarks: Sequence[Benchmark], asked: Sequence[str] | None
 ) -> CombinedColumns:
@@ -346,13 +383,20 @@ def fitted(
     method: str, given: Sequence[tuple[Benchmark, Floats]], names: Sequence[str]
 ) -> FittedWeights:
     """Fit a method to benchmarks that count equally, each with how often each image counts."""
+    return fit(method, *_together(given, names))
+
+
+def _together(
+    given: Sequence[tuple[Benchmark, Floats]], names: Sequence[str]
+) -> tuple[Floats, Floats]:
+    """[choices, names] of all benchmarks, and how much each choice counts."""
     tables, weights = [], []
     for of, counts in given:
         table = of.table(names)
         share = np.where(np.isnan(table).any(axis=1), 0.0, counts[of.image])
         tables.append(np.nan_to_num(table))
         weights.append(share / max(share.sum(), 1.0))
-    return fit(method, np.concatenate(tables), np.concatenate(weights))
+    return np.concatenate(tables), np.concatenate(weights)
 
 
 def predicted_gaps(
@@ -365,6 +409,7 @@ def predicted_gaps(
         title: fitted(method, given, parts.metrics).of(test.table(parts.metrics))
         for method, title in TITLES.items()
     }
+    columns[RANKS] = of_ranks(*_together(given, parts.metrics), test.table(parts.metrics))
     if parts.controls:
         together = fitted("ridge", given, parts.controls)
         columns[CONTROLS] = together.of(test.table(parts.controls))

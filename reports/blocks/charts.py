@@ -153,8 +153,8 @@ def curves(extra: Extra, note: str = "") -> Block:
     """Lines over x with their intervals: an extra of the kind "curves".
 
     With a column `panel` a panel each. Lines whose column `control` is true are dashed. `sd` is
-    drawn as bars, `printed` as crosses. Where x is a text, points are not joined; where its numbers
-    are far apart, the axis is logarithmic.
+    drawn as bars, `printed` as crosses. Where x is a text, points are not joined and stand side by
+    side; where its numbers are far apart, the axis is logarithmic.
     """
     table = extra.frame()
     lines = list(dict.fromkeys(table["line"]))
@@ -191,15 +191,19 @@ def curves(extra: Extra, note: str = "") -> Block:
 
 
 def _draw_lines(axes: Axes, table: pd.DataFrame, colours: Mapping[str, str]) -> None:
-    for line, rows in table.groupby("line", sort=False):
+    words = list(table["x"].unique())
+    is_text = isinstance(words[0], str)
+    n = table["line"].nunique()
+    for place, (line, rows) in enumerate(table.groupby("line", sort=False)):
         is_control = "control" in rows and bool(rows["control"].iloc[0])
         colour = GREY if is_control else colours[str(line)]
         style = "o--" if is_control else "o-"
-        is_text = isinstance(rows["x"].iloc[0], str)
+        x = rows["x"]
         if is_text:
             style = "o"
+            x = x.map(words.index) + 0.6 * ((place + 0.5) / n - 0.5)
         axes.plot(
-            rows["x"],
+            x,
             rows["y"],
             style,
             color=colour,
@@ -209,7 +213,7 @@ def _draw_lines(axes: Axes, table: pd.DataFrame, colours: Mapping[str, str]) -> 
         )
         if "sd" in rows and rows["sd"].notna().any():
             axes.errorbar(
-                rows["x"],
+                x,
                 rows["y"],
                 rows["sd"],
                 fmt="none",
@@ -219,15 +223,17 @@ def _draw_lines(axes: Axes, table: pd.DataFrame, colours: Mapping[str, str]) -> 
             )
         if "printed" in rows:
             printed = rows["printed"].astype(float)
-            axes.plot(rows["x"], printed, "x", color=colour, markersize=5)
+            axes.plot(x, printed, "x", color=colour, markersize=5)
         if "low" in rows and rows["low"].notna().all():
             low, high = rows["low"].astype(float), rows["high"].astype(float)
             if is_text:
-                axes.vlines(rows["x"], low, high, color=colour, linewidth=0.6)
+                axes.vlines(x, low, high, color=colour, linewidth=0.6)
             else:
-                axes.fill_between(rows["x"], low, high, color=colour, alpha=0.12, linewidth=0)
+                axes.fill_between(x, low, high, color=colour, alpha=0.12, linewidth=0)
     axes.grid(color=RULE, linewidth=0.5)
-    set_scale(axes, list(table["x"].unique()))
+    if is_text:
+        axes.set_xticks(range(len(words)), words)
+    set_scale(axes, words)
 
 
 def set_scale(axes: Axes, places: list[Any]) -> None:

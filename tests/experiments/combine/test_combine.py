@@ -15,7 +15,7 @@ from omegaconf import OmegaConf
 import metaeval
 from metaeval.errors import MetaevalError
 from metaeval.experiments.combine.benchmarks import Benchmark
-from metaeval.experiments.combine.fits import BEST, METHODS
+from metaeval.experiments.combine.fits import BEST, METHODS, of_ranks
 from metaeval.experiments.combine.task import Combine, CombinedColumns, fitted
 from metaeval.metrics.combined.weighted import image_digest
 from metaeval.results.measured import MeasuredResult
@@ -32,14 +32,15 @@ def benchmark(name: str, columns: Mapping[str, Floats]) -> Benchmark:
     """Two choices an image."""
     image = np.arange(len(next(iter(columns.values())))) // 2
     images = [f"{name}{k}" for k in range(image[-1] + 1)]
+    texts = np.array([[f"better {k}", f"other {k}"] for k in range(len(image))], dtype=object)
     empty = MeasuredResult(experiment="pairs", dataset=name, metrics=(), declared=())
-    return Benchmark(name, columns, image, images, empty)
+    return Benchmark(name, columns, image, images, texts, empty)
 
 
-def result_of(*benchmarks: Benchmark, controls: tuple[str, ...] = ("Length",)) -> MeasuredResult:
-    parts = CombinedColumns([n for n in benchmarks[0].columns if n not in controls], list(controls))
+def result_of(*benchmarks: Benchmark, method: Any = "ridge") -> MeasuredResult:
+    parts = CombinedColumns([n for n in benchmarks[0].columns if n != "Length"], ["Length"])
     stats = OmegaConf.create({"replicates": 200, "seed": 0, "confidence": 0.95})
-    return Combine(["-"]).result(benchmarks, parts, [], 0, stats)
+    return Combine(["-"], method=method).result(benchmarks, parts, [], 0, stats)
 
 
 def weights_of(method: str, of: Benchmark) -> Floats:
@@ -123,6 +124,28 @@ def test_a_part_that_reverses_on_another_benchmark_is_said() -> None:
     assert ridge.difference.value < 0, "worse than chance where the other benchmarks chose it"
     equal = result.extra("gains").records[0]
     assert (equal["above"], equal["below"]) == (2, 0)  # the best part of the others reverses on y
+
+
+def test_ranks_are_shares_of_the_given_differences() -> None:
+    """By hand: of 1, 2, 2 and 4 with weights 1, 1, 1 and 3, half are at most 2 in size."""
+    given, weights = np.array([[1.0], [-2.0], [2.0], [4.0]]), np.array([1.0, 1.0, 1.0, 3.0])
+    asked = np.array([[-2.0], [0.5], [9.0], [0.0]])
+    assert of_ranks(given, weights, asked).tolist() == [-0.5, 0.0, 1.0, 0.0]
+    both = np.concatenate([given, 100 * given[::-1]], axis=1)
+    assert of_ranks(both, weights, np.array([[4.0, -400.0]])).tolist() == [0.0]
+
+
+def test_the_choices_that_differ_most_are_shown() -> None:
+    """A is the best part: wrong once, where B outweighs it; B is wrong three times by more."""
+    a, b = np.full(N, 1.0), np.full(N, 0.5)
+    a[7], b[7], b[20], b[30], b[40] = -9.0, 12.0, -7.0, -8.0, -9.0
+    of = benchmark("x", {"A": a, "B": b, "Length": NOISE[2]})
+    shown = result_of(of, method="equal").extra("differing").records
+    assert [(row["better"], row["image_id"], row["right"]) for row in shown] == [
+        ("better 7", "x3", "Equal weights"),
+        ("better 40", "x20", "Best part"),
+        ("better 30", "x15", "Best part"),
+    ]
 
 
 def test_runs_of_the_same_images_are_not_other_benchmarks() -> None:
