@@ -629,7 +629,7 @@ def combine(
     Parameters
     ----------
     runs
-        Finished runs of judgments, forced_choice or pairs, or their folders.
+        Finished runs of judgments, forced_choice, pairs or sensitivity, or their folders.
     parts
         The columns to combine; by default all ranked ones that every run has.
     method

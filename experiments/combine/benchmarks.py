@@ -16,10 +16,10 @@ from metaeval.metrics.combined.weighted import Combination, image_name
 from metaeval.results.files import read_finished
 from metaeval.results.measured import MeasuredResult
 from metaeval.runs import files
+from metaeval.runs.records import APPLIED, CAPTION, HUMAN, IMAGE_ID, SET
 from metaeval.stats.resampling.items import Floats
 
 MOST_PAIRS = 50  # of one image, drawn by seed
-KINDS = ("judgments", "forced_choice", "pairs")
 
 
 class Benchmark(NamedTuple):
@@ -93,17 +93,14 @@ def read_benchmark(folder: Path, seed: int) -> Benchmark:
     """The choices of a run. Raises ConfigError for a run of another kind, InputError without one.
 
     Of rated captions all pairs of one image with different mean ratings are choices; of choices by
-    several people the caption with more votes is the better one.
+    several people the caption with more votes is the better one; of changed captions the human one
+    is better than each of those that harm, of at most 50 an image.
     """
     result, _ = read_finished(folder)
-    if result.experiment not in KINDS:
-        known = ", ".join(KINDS)
+    if result.experiment not in READERS:
+        known = ", ".join(READERS)
         raise ConfigError(f"task.runs: {folder} is a run of {result.experiment}, not of {known}")
-    better, worse, image, captions = {
-        "judgments": _rated,
-        "forced_choice": _chosen,
-        "pairs": _true,
-    }[result.experiment](folder, seed)
+    better, worse, image, captions = READERS[result.experiment](folder, seed)
     signs = {m.name: 1.0 if m.column.higher_is_better else -1.0 for m in result.metrics if m.ok}
     columns = {
         name: sign * (better[name].to_numpy(float) - worse[name].to_numpy(float))
@@ -175,3 +172,25 @@ def _true(folder: Path, seed: int) -> Sides:
         for side in ("true", "false")
     )
     return better, worse, pairs["image_id"], pairs[["true", "false"]].to_numpy(object)
+
+
+def _changed(folder: Path, seed: int) -> Sides:
+    captions = _read(folder, files.CAPTIONS, [IMAGE_ID, SET, CAPTION, APPLIED, "expected"])
+    scores = _read(folder, files.SCORES, [IMAGE_ID, SET, "metric", "score"])
+    wide = scores.pivot(index=[IMAGE_ID, SET], columns="metric", values="score")
+    human = captions[captions[SET] == HUMAN].set_index(IMAGE_ID)[CAPTION]
+    harmed = captions[captions[APPLIED] & (captions["expected"] == "lower")]
+    harmed = harmed.sample(frac=1, random_state=seed).groupby(IMAGE_ID).head(MOST_PAIRS)
+    image = harmed[IMAGE_ID].sort_index()
+    harmed = harmed.loc[image.index]
+    texts = np.stack([human.loc[image].to_numpy(object), harmed[CAPTION].to_numpy(object)], axis=1)
+    better = wide.loc[[(each, HUMAN) for each in image]]
+    return better, wide.loc[[*zip(image, harmed[SET], strict=True)]], image, texts
+
+
+READERS = {
+    "judgments": _rated,
+    "forced_choice": _chosen,
+    "pairs": _true,
+    "sensitivity": _changed,
+}

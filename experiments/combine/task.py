@@ -83,7 +83,7 @@ class Combine(
     Parameters
     ----------
     runs
-        Folders of finished runs of judgments, forced_choice or pairs.
+        Folders of finished runs of judgments, forced_choice, pairs or sensitivity.
     parts
         The columns to combine; all ranked ones that every run has where `None`.
     method
@@ -306,8 +306,11 @@ class Combine(
         """By how much each combination is more often right than the best part, and on how many
         benchmarks a test says so; of the first group as points, too."""
         points = [
-            {"line": title, "x": each.title, "y": pair.difference.value}
-            | dict(zip(("low", "high"), pair.difference.interval or (), strict=False))
+            {"line": title, "x": each.title, "y": 100 * (pair.difference.value or 0.0)}
+            | {
+                k: 100 * end
+                for k, end in zip(("low", "high"), pair.difference.interval or (), strict=False)
+            }
             for title in titles[1:]
             for each in measures
             if each.group == measures[0].group

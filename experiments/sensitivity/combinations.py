@@ -1,15 +1,10 @@
-"""Which two metrics notice most together: chosen on one half of the images, measured on the other.
-
-A combination is one that a user can compute without knowing which caption is which: the sum of
-z-scores, or the minimum of ranks, with means, deviations and ranks of the first half.
-"""
+"""The changes that a profile is of, and means over their kinds."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
-from itertools import combinations, product
-from typing import NamedTuple, cast
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +18,7 @@ from metaeval.experiments.measure import ResampledValue
 from metaeval.options import unknown
 from metaeval.results.run import CorruptionInfo
 from metaeval.stats.ordering.detection import drawn_sums, won
-from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts
+from metaeval.stats.resampling.bootstrap import Counts
 from metaeval.stats.resampling.items import Floats
 
 Sets = Sequence[CorruptionInfo]
@@ -121,100 +116,6 @@ def severities(sets: Sets) -> list[str]:
     """The severities of the sets that harm, mildest first."""
     present = {sets[k].severity for k in summarised(sets) if sets[k].expected == "lower"}
     return [severity for severity in SEVERITIES if severity in present]
-
-
-Images = npt.NDArray[np.intp]
-_STREAM = 0x7067  # separates the halves from other uses of the same seed
-ALONE, Z_SCORES, RANKS = "alone", "sum of z-scores", "minimum of ranks"
-RULES: Mapping[str, Callable[[Floats, Floats], Floats]] = {Z_SCORES: np.add, RANKS: np.minimum}
-
-
-class ChosenColumns(NamedTuple):
-    """One metric, or two columns combined by a rule that needs no knowledge of the answer.
-
-    Attributes
-    ----------
-    columns
-        One name or two.
-    rule
-        How they are combined, by means and ranks of the first half of images.
-    chosen_on, held_out
-        Mean AUC over the kinds that harm on the first half, by which it was chosen, and on the
-        second.
-    """
-
-    columns: Sequence[str]
-    rule: str
-    chosen_on: float
-    held_out: ResampledValue
-
-    @property
-    def name(self) -> str:
-        """ "CIDEr + Length (sum of z-scores)", or the name of a metric alone."""
-        names = " + ".join(self.columns)
-        return names if self.rule == ALONE else f"{names} ({self.rule})"
-
-    def above(self, other: ChosenColumns) -> ResampledValue:
-        """What it has on the second half above another one."""
-        one, two = self.held_out, other.held_out
-        return one._replace(value=one.value - two.value, replicates=one.replicates - two.replicates)
-
-
-def together(
-    tables: Mapping[str, Floats],
-    metrics: Sequence[str],
-    controls: Sequence[str],
-    sets: Sets,
-    *,
-    seed: int,
-    replicates: int,
-) -> list[ChosenColumns]:
-    """The best two metrics, the best single metric, and the best metric with a control, if any.
-
-    All three are chosen by their mean AUC over the kinds that harm on a random half of the images;
-    what is compared is that mean on the other half, with replicates by resampling its images.
-    Empty with fewer than two metrics, fewer than four images, or without sets that harm.
-    """
-    groups = by_kind(sets, (k for k in summarised(sets) if sets[k].expected == "lower")).values()
-    n_images = len(next(iter(tables.values()), ()))
-    if len(metrics) < 2 or n_images < 4 or not groups:
-        return []
-    order = np.random.default_rng([_STREAM, seed]).permutation(n_images)
-    first, second = order[: n_images // 2], order[n_images // 2 :]
-    scaled = {name: _scaled(tables[name], first) for name in (*metrics, *controls)}
-    weights = bootstrap_counts(len(second), replicates, seed)
-
-    def mean_auc(columns: Sequence[str], rule: str, half: Images, counts: Counts) -> ResampledValue:
-        each = [scaled[name][rule] for name in columns]
-        table = each[0] if rule == ALONE else RULES[rule](*each)
-        made = MeanAuc(counts).of(table[half], groups)
-        return made._replace(n_units=len(half), n=len(half))
-
-    def best(candidates: Iterable[tuple[Sequence[str], str]]) -> ChosenColumns:
-        none = weights[:0, : len(first)]
-        values = [(c, mean_auc(*c, first, none).value) for c in candidates]
-        chosen, value = max(values, key=lambda pair: (not np.isnan(pair[1]), pair[1]))
-        return ChosenColumns(*chosen, value, mean_auc(*chosen, second, weights))
-
-    choices: list[Iterable[tuple[Sequence[str], str]]] = [
-        product(combinations(metrics, 2), RULES),
-        (((metric,), ALONE) for metric in metrics),
-        product(product(metrics, controls), RULES),
-    ]
-    return [best(candidates) for candidates in choices[: 2 + bool(controls)]]
-
-
-def _scaled(table: Floats, images: Images) -> dict[str, Floats]:
-    """Rule → a column's scores as it combines them: as z-scores, or as ranks in [0, 1], by the
-    scores of the given images."""
-    reference = table[images]
-    known = np.sort(reference[~np.isnan(reference)])
-    mean, spread = (float(known.mean()), float(known.std())) if len(known) else (0.0, 0.0)
-    places = np.searchsorted(known, table, side="left") + np.searchsorted(
-        known, table, side="right"
-    )
-    ranks = np.where(np.isnan(table), np.nan, places / (2 * max(1, len(known))))
-    return {ALONE: table, Z_SCORES: (table - mean) / (spread or 1.0), RANKS: ranks}
 
 
 OWN = ("callable", "file", "mixture")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from metaeval.experiments.sensitivity.combinations import ChosenColumns, Sets, severities
+from metaeval.experiments.sensitivity.combinations import Sets, severities
 from metaeval.experiments.sensitivity.profile import SensitivityCell
 from metaeval.results.base import Cell, Estimate, Measured, MetricResult
 from metaeval.results.measured import EXAMPLES, SETS, Extra
@@ -49,8 +49,6 @@ def sensitivity_extras(
     of_metrics: Mapping[str, NumbersOfMetric],
     sets: Sets,
     kinds: Sequence[str],
-    together: Sequence[ChosenColumns],
-    confidence: float,
 ) -> Iterator[Extra]:
     """The metrics that see most first, controls last."""
     columns = [m.column for m in metrics if m.name in of_metrics and m.column.part_of is None]
@@ -80,8 +78,6 @@ def sensitivity_extras(
             for name, of in order.items()
         ),
     )
-    if together:
-        yield _together(together, confidence)
     changes = [entry.set for entry in sets if entry.n_applied]
     yield Extra.of(
         "auc",
@@ -105,23 +101,6 @@ def _verdicts(of: NumbersOfMetric) -> dict[str, Cell]:
         "undecided, harm": of.measured.facts["undecided_harm"],
         "undecided, harmless": of.measured.facts["undecided_harmless"],
     }
-
-
-def _together(made: Sequence[ChosenColumns], confidence: float) -> Extra:
-    """The best two metrics, then each of the others with what the two have above it."""
-    two, *_ = made
-    records = [
-        {
-            "combination": each.name,
-            "mean AUC on the half that chose it": each.chosen_on,
-            "on the other half": each.held_out.estimate(confidence),
-            "the two metrics above it": two.above(each).estimate(confidence)
-            if each is not two
-            else Estimate(value=None),
-        }
-        for each in made
-    ]
-    return Extra.of("together", "The best combination of two metrics", records)
 
 
 def _sets(sets: Sets) -> Extra:

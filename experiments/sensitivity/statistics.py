@@ -32,7 +32,6 @@ from metaeval.experiments.sensitivity.combinations import (
     severities,
     severity_order,
     summarised,
-    together,
 )
 from metaeval.experiments.sensitivity.extras import (
     KIND,
@@ -192,15 +191,6 @@ def statistics(
         for scored in results
         for k, c in enumerate(scored.columns)
     )
-    ranked = [c.name for c in columns if c.is_ranked]
-    combined = together(
-        tables.scores,
-        ranked,
-        [c.name for c in columns if c.is_control],
-        sets,
-        seed=config.stats.seed,
-        replicates=config.stats.replicates,
-    )
     defined = _defined(of_metrics)
     made = [entry for entry in sets if entry.n_applied]
     return MeasuredResult(
@@ -217,9 +207,7 @@ def statistics(
         comparisons={key: of for key, of in measured.comparisons.items() if key in defined},
         controls=measured.controls,
         resampled=tuple(measured.resampled),
-        extras=tuple(
-            sensitivity_extras(metrics, of_metrics, sets, list(tables.kinds), combined, confidence)
-        ),
+        extras=tuple(sensitivity_extras(metrics, of_metrics, sets, list(tables.kinds))),
         notes=tuple(_notes(sets, tables.sorts)),
     )
 

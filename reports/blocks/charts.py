@@ -231,6 +231,8 @@ def _draw_lines(axes: Axes, table: pd.DataFrame, colours: Mapping[str, str]) -> 
             else:
                 axes.fill_between(x, low, high, color=colour, alpha=0.12, linewidth=0)
     axes.grid(color=RULE, linewidth=0.5)
+    if table["y"].min() < 0 < table["y"].max():
+        axes.axhline(0, color=SOFT, linewidth=0.8)
     if is_text:
         axes.set_xticks(range(len(words)), words)
     set_scale(axes, words)

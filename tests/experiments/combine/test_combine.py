@@ -9,16 +9,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from omegaconf import OmegaConf
 
 import metaeval
 from metaeval.errors import MetaevalError
-from metaeval.experiments.combine.benchmarks import Benchmark
+from metaeval.experiments.combine.benchmarks import READERS, Benchmark
 from metaeval.experiments.combine.fits import BEST, METHODS, of_ranks
 from metaeval.experiments.combine.task import Combine, CombinedColumns, fitted
 from metaeval.metrics.combined.weighted import image_digest
 from metaeval.results.measured import MeasuredResult
+from metaeval.runs import files
 from metaeval.stats.resampling.items import Floats
 
 N = 600  # choices, two an image
@@ -146,6 +148,26 @@ def test_the_choices_that_differ_most_are_shown() -> None:
         ("better 40", "x20", "Best part"),
         ("better 30", "x15", "Best part"),
     ]
+
+
+def test_of_changed_captions_the_human_one_is_better_than_those_that_harm(tmp_path: Path) -> None:
+    rows = [  # image, set, caption, whether it was changed, expected, score
+        (7, "Human", "a dog", True, "none", 5.0),
+        (8, "Human", "a cat", True, "none", 6.0),
+        (7, "wrong", "a bus", True, "lower", 1.0),
+        (8, "wrong", "a cat", False, "lower", 6.0),
+        (8, "same", "A cat", True, "same", 6.0),
+        (8, "gone", "a", True, "lower", np.nan),
+    ]
+    names = ["image_id", "set", "caption", "applied", "expected", "score"]
+    table = pd.DataFrame(rows, columns=names).assign(metric="A")
+    for file in (files.CAPTIONS, files.SCORES):
+        table.to_parquet(tmp_path / file)
+    better, worse, image, captions = READERS["sensitivity"](tmp_path, 0)
+    assert image.tolist() == [7, 8]
+    assert captions.tolist() == [["a dog", "a bus"], ["a cat", "a"]]
+    assert better["A"].tolist() == [5.0, 6.0]
+    assert worse["A"].fillna(-1).tolist() == [1.0, -1.0]
 
 
 def test_runs_of_the_same_images_are_not_other_benchmarks() -> None:

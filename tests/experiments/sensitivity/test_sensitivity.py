@@ -16,7 +16,6 @@ from metaeval.experiments.sensitivity.combinations import (
     severity_order,
     suite,
     summarised,
-    together,
 )
 from metaeval.experiments.sensitivity.extras import KIND, MEAN_AUC, POSITIVES
 from metaeval.experiments.sensitivity.profile import (
@@ -297,32 +296,6 @@ def test_the_order_of_severities_by_hand() -> None:
     assert made.mean() == pytest.approx(((1 + 1) / 2 + (0.25 + 0) / 2) / 2)
     one = [entry("a", "words"), entry("b", "objects")]
     assert np.isnan(severity_order(table[:, :3], one)).all()
-
-
-def test_a_combination_with_noise_is_not_above_the_metric_alone() -> None:
-    """Each metric sees one set by luck on some images: taking the better one afterwards gains, a
-    combination that is chosen on other images does not."""
-    rng = np.random.default_rng(3)
-    sets = [entry("a", "objects"), entry("b", "people")]
-    good = np.column_stack([rng.normal(1.0, 1, 400), rng.normal(size=(400, 2))])
-    noise = {f"N{k}": rng.normal(size=(400, 3)) for k in range(4)}
-    tables = {"Good": good, **noise, "Length": rng.normal(size=(400, 3))}
-    two, single, with_control = together(
-        tables, ["Good", *noise], ["Length"], sets, seed=0, replicates=300
-    )
-    assert single.columns == ("Good",)
-    assert two.above(single).value < 0.03
-    low, high = two.above(with_control).estimate(0.95).interval
-    assert low < 0 < high  # with a control that sees nothing it is as good
-    # two metrics that see different sets do gain
-    first, second = rng.normal(size=(2, 400, 3))
-    first[:, 1] -= 2
-    second[:, 2] -= 2
-    tables = {"A": first, "B": second}
-    two, single = together(tables, ["A", "B"], [], sets, seed=0, replicates=300)
-    assert two.columns == ("A", "B")
-    assert two.above(single).estimate(0.95).low > 0.05
-    assert together(tables, ["A"], [], sets, seed=0, replicates=9) == []
 
 
 def test_refinement_leaves_no_control_better_than_chance() -> None:
