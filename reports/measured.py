@@ -45,8 +45,6 @@ class PageOptions(NamedTuple):
         Images whose scores are explained.
     max_bytes
         The most bytes of embedded captions and scores.
-    judgments
-        Folders of runs of experiment=judgments.
     """
 
     figures: bool = True
@@ -54,7 +52,6 @@ class PageOptions(NamedTuple):
     photos: int = 0
     explanations: int = 12
     max_bytes: int = 5_000_000
-    judgments: tuple[str, ...] = ()
 
 
 Blocks = Callable[[LoadedRun, PageOptions], list[Block]]
@@ -68,7 +65,6 @@ def write_report(
     photos: NonNegativeInt = 0,
     explanations: NonNegativeInt = 12,
     max_bytes: PositiveInt = 5_000_000,
-    judgments: Sequence[str] = (),
 ) -> Path:
     """Write `report.html`, `tables/` and `figures/` of a finished run, from its files alone.
 
@@ -76,7 +72,7 @@ def write_report(
     InputError for a file that is missing or damaged.
     """
     run = load_run_files(Path(run_dir))
-    options = PageOptions(figures, examples, photos, explanations, max_bytes, tuple(judgments))
+    options = PageOptions(figures, examples, photos, explanations, max_bytes)
     known = {
         *(m.name for m in run.result.metrics),
         *(s for r in run.result.systems.values() for s in r.ranking),

@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import norm, t
 
 from metaeval.choices import list_choices
-from metaeval.errors import ConfigError, InputError
+from metaeval.errors import ConfigError
 from metaeval.experiments.measure import Outcomes, measure
 from metaeval.experiments.sensitivity.combinations import (
     MeanAuc,
@@ -164,11 +164,6 @@ def test_every_mark_has_a_test_of_its_own_statistic(result: MeasuredResult) -> N
             assert pair.difference.value == pytest.approx(gap, abs=1e-6)  # of 20 bits
     against = result.controls["mean_auc"]
     assert against.control_value == result.metric(against.control).numbers.value("mean_auc")
-
-
-def test_agreement_with_people_comes_from_judgement_runs_alone(run: Path) -> None:
-    with pytest.raises(InputError, match=r"give one of experiment=judgments"):
-        write_report(run, judgments=[str(run)])
 
 
 def entry(
