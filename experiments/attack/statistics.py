@@ -26,7 +26,6 @@ from metaeval.results.run import Measure
 from metaeval.search.beam import SearchLimits, Trace, Trial
 from metaeval.search.pool import Pool, chance_of_choice
 from metaeval.search.target import Target
-from metaeval.stats.resampling.bootstrap import percentile_interval
 
 COPIED, LENGTH = "references copied", "same length"
 CONSTRAINTS = ("fluent", "unconstrained", COPIED, LENGTH)
@@ -34,7 +33,6 @@ DRAWN = (1, 2, 4, 8, 16, 32, 64)
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 Curve = Mapping[int, Estimate]  # number of calls, or of changed words → value
-_REPLICATES = 1000
 RESISTS, GAIN = "resists", "gain"
 CONTROLS = "controls"  # the extra with the scores that every run attacks
 
@@ -93,15 +91,10 @@ def share(successes: npt.NDArray[np.bool_]) -> Estimate:
     return Estimate(value=successes.mean(), low=interval.low, high=interval.high, n=n)
 
 
-def mean(values: Floats, seed: int) -> Estimate:
-    """A mean over images with its 95 % percentile bootstrap interval."""
-    values = values[~np.isnan(values)]
-    if not len(values):
-        return Estimate(value=None, n=0)
-    rng = np.random.default_rng(seed)
-    draws = rng.integers(len(values), size=(_REPLICATES, len(values)))
-    low, high = percentile_interval(values[draws].mean(axis=1), 0.95, len(values))
-    return Estimate(value=values.mean(), low=low, high=high, n=len(values))
+def average(values: Floats, stats: DictConfig) -> Estimate:
+    """A mean over images, NaN left out, with the interval of the run's resamples."""
+    items = Items(np.arange(len(values)))
+    return MeanOutcome(items, items.resamples(stats)).estimate(values, stats.confidence)
 
 
 def _first_calls(
@@ -135,6 +128,7 @@ def attack_statistics(
     material: Material,
     limits: SearchLimits,
     budgets: Sequence[int],
+    stats: DictConfig,
     chosen: Mapping[str, Curve] | None = None,
 ) -> AttackStatistics:
     """The numbers of one metric; `chosen` are the curves of `best_of_n`."""
@@ -153,7 +147,7 @@ def attack_statistics(
             resisted[i] = 0.5
     won = [trial for i, trial in tried.items() if fools_metric(trial, human[i], material, i)]
     generic, outranks = _generic(outcome, material)
-    inflated, words = _inflation(outcome, material, max(budgets))
+    inflated, words = _inflation(outcome, material, max(budgets), stats)
     traces = [*outcome.false.values(), outcome.known, outcome.unknown]
     return AttackStatistics(
         {
@@ -232,7 +226,7 @@ def spread_of(outcome: AttackOutcome) -> float:
 
 
 def _inflation(
-    outcome: AttackOutcome, material: Material, calls: int
+    outcome: AttackOutcome, material: Material, calls: int, stats: DictConfig
 ) -> tuple[dict[str, Estimate], dict[str, float | None]]:
     """The mean gains that so many calls reach where truth does not matter, by an attacker that
     knows the references and by one that does not, where it was searched; and the mean number of
@@ -248,7 +242,7 @@ def _inflation(
             for i, t in enumerate(best)
         ]
     longest = [trial for trace in outcome.known if (trial := trace.best(calls)) is not None]
-    return {key: mean(np.array(of), material.seed) for key, of in gains.items()}, {
+    return {key: average(np.array(of), stats) for key, of in gains.items()}, {
         "words": _mean([len(trial.draft.words) for trial in longest]),
         "human_words": _mean(
             [len(text.split()) for text in material.dataset.human[: len(outcome.known)]]
@@ -343,7 +337,7 @@ def best_of_n(
     attacked: Mapping[str, AttackOutcome],
     others: Sequence[str],
     pool: Pool,
-    seed: int,
+    stats: DictConfig,
 ) -> Mapping[str, Curve]:
     """What the metric `chooser` picks from n captions of the pool, by n: expectations over all
     draws. The share of choices without a false statement; the gain by the `others` (the mean over
@@ -366,7 +360,7 @@ def best_of_n(
             _expected(chances, gains[chooser]),
         )
         for name, values in zip(PANELS, of_images, strict=True):
-            panels[name][n] = mean(values, seed)
+            panels[name][n] = average(values, stats)
     return panels
 
 

@@ -339,7 +339,7 @@ class Attack(
     ) -> MeasuredResult:
         stats = record.config.stats
         columns = {s.family: s.columns[headline_column(s.columns)] for s in scores.scored}
-        attacked = self._attacked(scores, columns)
+        attacked = self._attacked(scores, columns, stats)
         tested = measure(
             attack_outcomes(attacked, stats),
             [column for column in columns.values() if column.name in attacked],
@@ -377,15 +377,15 @@ class Attack(
         )
 
     def _attacked(
-        self, scores: AttackScores, columns: Mapping[str, ScoreColumn]
+        self, scores: AttackScores, columns: Mapping[str, ScoreColumn], stats: DictConfig
     ) -> dict[str, AttackStatistics]:
         """Column → how well its metric was attacked."""
         material = scores.material
         others = [f for f, column in columns.items() if f in scores.attacked and not column.control]
         return {
             columns[scored.family].name: attack_statistics(
-                scores.attacked[scored.family], material, self.limits, self.budgets,
-                best_of_n(scored.family, scores.attacked, others, material.pool, material.seed),
+                scores.attacked[scored.family], material, self.limits, self.budgets, stats,
+                best_of_n(scored.family, scores.attacked, others, material.pool, stats),
             )
             for scored in scores.scored
             if scored.family in scores.attacked and scored.status == "ok"

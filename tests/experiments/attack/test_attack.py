@@ -16,6 +16,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from omegaconf import OmegaConf
 
 from metaeval.config import compose_config
 from metaeval.data.scenes import load_scenes
@@ -47,6 +48,7 @@ from tests.loopback import LoopbackEndpoint
 DATA = load_scenes(n=24)
 FALSE = Path(__file__).with_name("false_captions.txt")
 LIMITS = SearchLimits(60, 3)
+STATS = OmegaConf.create({"replicates": 200, "seed": 0, "confidence": 0.95})
 
 
 def exact_match(captions: list[str], references: list[list[str]]) -> list[float]:
@@ -57,7 +59,7 @@ def attacked(metric: Metric, inflation: int = 6):
     store, material = MemoryStore(), gather_material(DATA, None, 0)
     target, swapped = Target(metric, DATA, store), Target(metric, swapped_dataset(DATA), store)
     found = attack(target, swapped, material, LIMITS, inflation)
-    return material, found, attack_statistics(found, material, LIMITS, (0, 10, 60))
+    return material, found, attack_statistics(found, material, LIMITS, (0, 10, 60), STATS)
 
 
 def test_length_gives_in_to_one_inserted_word_and_can_be_inflated_without_end() -> None:
