@@ -142,7 +142,7 @@ def _rated(folder: Path, seed: int) -> Sides:
         worse += list(ids[np.where(up, second[known], first[known])])
         image += [name] * len(known)
     text = captions.set_index("caption")["candidate"]
-    texts = np.stack([text.loc[side].to_numpy(object) for side in (better, worse)], axis=1)
+    texts = np.stack([text.reindex(side).to_numpy(object) for side in (better, worse)], axis=1)
     return wide.loc[better], wide.loc[worse], pd.Series(image), texts
 
 

@@ -139,33 +139,18 @@ class Combine(
         stats: DictConfig,
     ) -> MeasuredResult:
         """Every combination on images, and on benchmarks, that it was not fitted to."""
-        names = [each.name for each in benchmarks]
-        outcomes: list[Outcomes] = []
-        differing: list[dict[str, Any]] = []
-        for of in progress_bar(benchmarks, desc="benchmarks"):
-            seen = frozenset(of.seen)
-            others = [other.without(seen) for other in benchmarks if other is not of]
-            others = [other for other in others if len(other.image)]
-            predicted = {WITHIN: self._within(of, parts, seed)}
-            if others:
-                predicted[LEFT_OUT] = predicted_gaps(others, of, parts)
-            differing += self._differing(of, predicted.get(LEFT_OUT, predicted[WITHIN]))
-            items = Items(of.image)
-            right = MeanOutcome(items, items.resamples(stats))
-            same = {name: of.columns[name] for name in parts.controls}
-            same |= {each.title: of.weighted(each) for each in self.given}
-            for how, columns in predicted.items():
-                columns |= same
-                group = f"Fitted on {FITTED_ON[how]}"
-                made = Measure(f"{of.name}_{how}", of.name, unit="share", group=group)
-                outcomes.append(
-                    Outcomes(
-                        made,
-                        {name: choices_right(column) for name, column in columns.items()},
-                        right,
-                        family=made.key,
-                    )
-                )
+        predicted = {
+            of.name: self._predicted(of, benchmarks, parts, seed)
+            for of in progress_bar(benchmarks, desc="benchmarks")
+        }
+        outcomes = [
+            each for of in benchmarks for each in self._outcomes(of, predicted[of.name], stats)
+        ]
+        differing = [
+            row
+            for of in benchmarks
+            for row in self._differing(of, [*predicted[of.name].values()][-1])
+        ]
         groups = [f"Fitted on {how}" for how in FITTED_ON.values()]
         order = sorted((each.measure for each in outcomes), key=lambda m: groups.index(m.group))
         titles = [*TITLES.values(), RANKS, *(each.title for each in self.given)]
@@ -174,8 +159,8 @@ class Combine(
         measured = measure(outcomes, shown, stats.confidence)
         return MeasuredResult(
             experiment=self.name,
-            dataset=", ".join(names),
-            facts={"Benchmarks": len(names), "Parts": len(parts.metrics)},
+            dataset=", ".join(predicted),
+            facts={"Benchmarks": len(predicted), "Parts": len(parts.metrics)},
             settings={**of_stats(stats), "method": self.method, "folds": self.folds},
             metrics=tuple(
                 MetricResult(column=column, family="combine", statistics=measured.of(column.name))
@@ -208,13 +193,34 @@ class Combine(
         )
 
     def printout(self, summary: MeasuredResult, out: Path, file: Path) -> str:
-        of = f"of {summary.facts['Benchmarks']}"
-        lines = [
-            f"{row['combination']}: above the best part on {row['above']} {of}, below on "
-            f"{row['below']}"
-            for row in summary.extra("gains").records
-        ]
-        return "\n".join([printout(summary, file), *lines, f"weights: {out / FILE}"])
+        return f"{printout(summary, file)}\nweights: {out / FILE}"
+
+    def _predicted(
+        self, of: Benchmark, benchmarks: Sequence[Benchmark], parts: CombinedColumns, seed: int
+    ) -> dict[str, dict[str, Floats]]:
+        """What was fitted to other images and, last, to other benchmarks without its images →
+        column → by how much the better caption is above the other one."""
+        seen = frozenset(of.seen)
+        others = [other.without(seen) for other in benchmarks if other is not of]
+        others = [other for other in others if len(other.image)]
+        predicted = {WITHIN: self._within(of, parts, seed)}
+        if others:
+            predicted[LEFT_OUT] = predicted_gaps(others, of, parts)
+        same = {name: of.columns[name] for name in parts.controls}
+        same |= {each.title: of.weighted(each) for each in self.given}
+        return {how: columns | same for how, columns in predicted.items()}
+
+    @staticmethod
+    def _outcomes(
+        of: Benchmark, predicted: Mapping[str, Mapping[str, Floats]], stats: DictConfig
+    ) -> Iterator[Outcomes]:
+        items = Items(of.image)
+        statistic = MeanOutcome(items, items.resamples(stats))
+        for how, columns in predicted.items():
+            group = f"Fitted on {FITTED_ON[how]}"
+            made = Measure(f"{of.name}_{how}", of.name, unit="share", group=group)
+            right = {name: choices_right(column) for name, column in columns.items()}
+            yield Outcomes(made, right, statistic, family=made.key)
 
     def _within(self, of: Benchmark, parts: CombinedColumns, seed: int) -> dict[str, Floats]:
         """Each fold of images by what was fitted to the others."""
