@@ -75,23 +75,20 @@ class ClipPairs(ForcedChoice):
                 clips += [clip for clip, sets in others for _ in sets]
                 listed += [s[side] for _, sets in others for s in sets]
                 items = items_by_references(clips, listed)
-                ids, nowhere = items.image_ids, (None,) * len(items.image_ids)
+                ids = items.image_ids
                 words = tuple(r[0] for r in items.references)
                 documents = CaptionDataset(
                     self.name,
                     ids,
                     words,
                     items.references,
-                    ids,
-                    words,
-                    self.sources,
-                    self.notes,
+                    sources=self.sources,
+                    notes=self.notes,
                     parts={
                         part: Absent(part, "the benchmark is of audio clips, without images")
                         for part in ("images", "objects")
                     },
-                    image_source=nowhere,
-                    pool_source=nowhere,
+                    image_source=(None,) * len(ids),
                     documents=items.sums([1] * len(clips)),
                 )
                 of_caption, captions = items.of_caption[: len(pair)], [texts[k] for k in pair]

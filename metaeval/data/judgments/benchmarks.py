@@ -82,11 +82,8 @@ def load_composite(
         How many captions of an image: 3 as in all published correlations, 4 for all there are.
     systems
         Only the captions of these: "Human", "Karpathy", "SDG".
-    instances
-        COCO's annotated objects, for the captions of COCO's images; by default those in the data
-        folder.
-    data, images, limit, protocol, choices
-        As in `load_expert`.
+    data, instances, images, limit, protocol, choices
+        As in `load_table` and `load_expert`.
 
     A record without an image's address (the exports end with such) is left out and counted in the
     dataset's notes. Raises InputError for files that are not there or not as they should be, and
@@ -105,30 +102,17 @@ def load_composite(
         root=root,
         data=data,
     )
-    tidy, sources, empty, read = Tidy(), {}, 0, 0
+    tidy, empty, read = Tidy(), 0, 0
+    sources: dict[str, str] = {}
     judged: list[JudgedCaption] = []
     for subset in subsets:
-        references, sha256 = _references_of(files[SUBSETS[subset]], tidy)
-        sources[SUBSETS[subset]] = sha256
         ratings = {d: read_text(files[f"{subset}_{_WORDS[d]}.csv"]) for d in dimensions}
         sources |= {file.path.name: file.sha256 for file in ratings.values()}
-        rated, n_empty = _ratings_by_caption(ratings, references, SUBSETS[subset], candidates, tidy)
-        empty += n_empty
-        part = [
-            JudgedCaption(
-                f"{subset}/{name}",
-                caption,
-                references[_stem(name)],
-                human,
-                system=written_by[k - 1],
-                file=name,
-                subset=subset,
-                source=source_of_file(name, _COLLECTIONS[subset]),
-            )
-            for (name, k, caption), human in rated.items()
-        ]
-        _require_own_captions(part, files[SUBSETS[subset]])
-        read += len(part)
+        captions = files[SUBSETS[subset]]
+        part, n_empty, sources[captions.name] = _subset(
+            subset, captions, ratings, written_by[:candidates], tidy
+        )
+        empty, read = empty + n_empty, read + len(part)
         judged += [j for j in part if systems is None or j.system in systems]
     notes = tidy.notes()
     if empty:
@@ -149,6 +133,34 @@ def load_composite(
 
 
 CaptionKey = tuple[str, int, str]  # Composite's: image, number, text
+
+
+def _subset(
+    subset: str,
+    captions: Path,
+    ratings: Mapping[str, TextFile],
+    written_by: Sequence[str],
+    tidy: Tidy,
+) -> tuple[list[JudgedCaption], int, str]:
+    """The rated captions of an image set, how many records are empty, and the SHA-256 of the
+    file of its captions; `ratings` is dimension → its answers."""
+    references, sha256 = _references_of(captions, tidy)
+    rated, empty = _ratings_by_caption(ratings, references, captions.name, len(written_by), tidy)
+    judged = [
+        JudgedCaption(
+            f"{subset}/{name}",
+            caption,
+            references[_stem(name)],
+            human,
+            system=written_by[k - 1],
+            file=name,
+            subset=subset,
+            source=source_of_file(name, _COLLECTIONS[subset]),
+        )
+        for (name, k, caption), human in rated.items()
+    ]
+    _require_own_captions(judged, captions)
+    return judged, empty, sha256
 
 
 def _ratings_by_caption(
@@ -420,10 +432,8 @@ def load_thumb(
     human_reference
         Whether the rated caption of a person joins the references of the machines' captions, as in
         the scores that the authors published.
-    instances
-        COCO's annotated objects; by default those in the data folder.
-    data, images, limit, choices
-        As in `load_expert`; the paper's statistic, Pearson's r, is the default.
+    data, instances, images, limit, choices
+        As in `load_table` and `load_expert`; the paper's statistic, Pearson's r, is the default.
 
     Raises InputError for files that are not there or not as they should be.
     """
@@ -434,33 +444,12 @@ def load_thumb(
     rated, reference_file = read_text(files[RATINGS]), read_text(files[REFERENCES])
     tidy = Tidy()
     references = _thumb_references(reference_file, tidy)
-    judged, written_by, read = [], set(), 0
-    for where, record in read_json_lines(rated):
-        read += 1
-        image = _image(record, rated.path, where)
-        for field in ("SYS", "hyp", "image"):
-            if not isinstance(record.get(field), str):
-                raise InputError("is not a string", file=rated.path, record=where, field=field)
-        if image not in references:
-            raise InputError(
-                f"'{image}' is not in {REFERENCES}", file=rated.path, record=where, field="seg_id"
-            )
-        check_name(record["SYS"], file=rated.path, record=where, field="SYS")
-        written_by.add(record["SYS"])
-        if systems is not None and record["SYS"] not in systems:
-            continue
-        human = {}
-        for name in dimensions:
-            field = THUMB_FIELDS[name]
-            low, high = _SCALES.get(field, (-math.inf, 5))
-            value = read_number(record.get(field), rated.path, where, field, low=low, high=high)
-            human[name] = (value,)
-        caption = tidy.read(record["hyp"], file=rated.path, record=where, field="hyp")
-        file, source = record["image"], source_of_file(record["image"])
-        judged.append(
-            JudgedCaption(image, caption, references[image], human, record["SYS"], file, source)
-        )
-    require_known("systems", systems, sorted(written_by))
+    read = [
+        (record["SYS"], _thumb_caption(record, where, rated.path, dimensions, references, tidy))
+        for where, record in read_json_lines(rated)
+    ]
+    require_known("systems", systems, sorted({system for system, _ in read}))
+    judged = [j for system, j in read if systems is None or system in systems]
     if human_reference:
         judged = _with_human_reference(judged)
     return arrange(
@@ -474,7 +463,40 @@ def load_thumb(
         images=images,
         data=data,
         limit=limit,
-        read=read,
+        read=len(read),
+    )
+
+
+def _thumb_caption(
+    record: Mapping[str, Any],
+    where: str,
+    path: Path,
+    dimensions: Sequence[str],
+    references: Mapping[str, tuple[str, ...]],
+    tidy: Tidy,
+) -> JudgedCaption:
+    """The rated caption of a record of THumB."""
+    image = _image(record, path, where)
+    for field in ("SYS", "hyp", "image"):
+        if not isinstance(record.get(field), str):
+            raise InputError("is not a string", file=path, record=where, field=field)
+    if image not in references:
+        raise InputError(
+            f"'{image}' is not in {REFERENCES}", file=path, record=where, field="seg_id"
+        )
+    human = {}
+    for name in dimensions:
+        field = THUMB_FIELDS[name]
+        low, high = _SCALES.get(field, (-math.inf, 5))
+        human[name] = (read_number(record.get(field), path, where, field, low=low, high=high),)
+    return JudgedCaption(
+        image,
+        tidy.read(record["hyp"], file=path, record=where, field="hyp"),
+        references[image],
+        human,
+        check_name(record["SYS"], file=path, record=where, field="SYS"),
+        record["image"],
+        source_of_file(record["image"]),
     )
 
 

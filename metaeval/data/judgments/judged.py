@@ -291,15 +291,12 @@ def arrange(
         ids,
         first_words,
         items.references,
-        ids,
-        first_words,
-        checksums,
-        tuple(notes),
+        sources=checksums,
+        notes=tuple(notes),
         parts=annotated_images(
             dict(zip(ids, photographs, strict=True)), names=files, checksums=checksums, **places
         ),
         image_source=photographs,
-        pool_source=photographs,
         records=RecordCount(len(judged) if read is None else read, len(chosen)),
         documents=None if documents is None else items.sums(documents),
     )

@@ -10,7 +10,7 @@ So a pair has two sets of labels, the direct votes and the 48 votes of the conse
 sentences A its references. On two human captions (HC) the two sets often disagree.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -161,13 +161,10 @@ class ForcedChoice:
             ids,
             words,
             items.references,
-            ids,
-            words,
-            self.sources,
-            self.notes,
+            sources=self.sources,
+            notes=self.notes,
             parts=parts,
             image_source=photographs,
-            pool_source=photographs,
             documents=items.sums([1] * len(self)) if self.counts_pairs else None,
         )
         pair, side = np.tile(np.arange(len(self)), 2), np.repeat([0, 1], len(self))
@@ -240,59 +237,73 @@ def load_pascal50s(
             file=files[TRIPLETS],
         )
     results = _direct(pairs, len(inputs), files[PAIRS], required=labels == "direct")
-    tidy, taken = Tidy(), dict.fromkeys(CATEGORIES, 0)
-    columns: dict[str, list[Any]] = {
-        k: [] for k in ("image", "first", "second", "references", "category", "votes", "direct")
-    }
-    for k, entry in enumerate(inputs):
-        where, path = f"new_input {k + 1:,}", files[PAIRS]
-        parts = _parts(entry, PAIR_FIELDS, path, where)
-        number = category[k]
-        if not all(isinstance(p, str) for p in parts):
-            raise InputError("is not an image and two captions", file=path, record=where)
-        if number not in range(1, len(CATEGORIES) + 1):
-            raise InputError(
-                f"{number!r:.40} is not a category from 1 to {len(CATEGORIES)}",
-                file=path,
-                record=f"category {k + 1:,}",
-            )
-        kind = CATEGORIES[int(number) - 1]
-        taken[kind] += 1
-        if limit is not None and taken[kind] > limit:
-            continue
-        image, b, c = (tidy.read(p, file=path, record=where, field="new_input") for p in parts)
-        references, counted = _consensus(
-            votes_of[VOTES * k : VOTES * (k + 1)], b, c, tidy, files[TRIPLETS], VOTES * k
-        )
-        seen = results[k] if results is not None else None
-        row = (image, b, c, references, kind, counted, seen)
-        for key, cell in zip(columns, row, strict=True):
-            columns[key].append(cell)
-    votes = {"consensus": np.array(columns["votes"], dtype=np.int64)}
+    tidy = Tidy()
+    read = list(_read_pairs(inputs, category, votes_of, files, limit, tidy))
+    votes = {"consensus": np.array([pair.votes for pair in read], dtype=np.int64)}
     if results is not None:
-        votes["direct"] = np.array(columns["direct"], dtype=np.int64)
+        votes["direct"] = np.array([results[pair.place] for pair in read], dtype=np.int64)
+    images_of = tuple(pair.image for pair in read)
     return ForcedChoice(
         name="pascal50s",
         title="PASCAL-50S",
-        image=tuple(columns["image"]),
-        first=tuple(columns["first"]),
-        second=tuple(columns["second"]),
-        references=tuple(columns["references"]),
-        category=tuple(columns["category"]),
+        image=images_of,
+        first=tuple(pair.first for pair in read),
+        second=tuple(pair.second for pair in read),
+        references=tuple(pair.references for pair in read),
+        category=tuple(pair.category for pair in read),
         votes=votes[labels],
         n_references=counts,
         draws=draws,
         sources=sources,
         notes=tuple(tidy.notes()),
-        records=RecordCount(len(inputs), len(columns["image"])),
+        records=RecordCount(len(inputs), len(read)),
         labels=labels,
         ties=ties,
         other_votes=next((v for name, v in votes.items() if name != labels), None),
         images=images,
         data=data,
-        photographs={image: source_of_file(image, "pascal") for image in columns["image"]},
-        names={image: image for image in columns["image"]},
+        photographs={image: source_of_file(image, "pascal") for image in images_of},
+        names={image: image for image in images_of},
     )
+
+
+class _Pair(NamedTuple):
+    """A pair of the files, its place in them, and the votes of the consensus."""
+
+    place: int
+    image: str
+    first: str
+    second: str
+    category: str
+    references: tuple[str, ...]
+    votes: tuple[int, int]
+
+
+def _read_pairs(
+    inputs: Any,
+    category: Any,
+    triplets: Any,
+    files: Mapping[str, Path],
+    limit: int | None,
+    tidy: Tidy,
+) -> Iterator[_Pair]:
+    """The first `limit` pairs of each category."""
+    taken, path = dict.fromkeys(CATEGORIES, 0), files[PAIRS]
+    for k, entry in enumerate(inputs):
+        where = f"new_input {k + 1:,}"
+        parts, number = _parts(entry, PAIR_FIELDS, path, where), category[k]
+        if not all(isinstance(p, str) for p in parts):
+            raise InputError("is not an image and two captions", file=path, record=where)
+        if number not in range(1, len(CATEGORIES) + 1):
+            problem = f"{number!r:.40} is not a category from 1 to {len(CATEGORIES)}"
+            raise InputError(problem, file=path, record=f"category {k + 1:,}")
+        kind = CATEGORIES[int(number) - 1]
+        taken[kind] += 1
+        if limit is None or taken[kind] <= limit:
+            image, b, c = (tidy.read(p, file=path, record=where, field="new_input") for p in parts)
+            of_pair = triplets[VOTES * k : VOTES * (k + 1)]
+            counted = _consensus(of_pair, b, c, tidy, files[TRIPLETS], VOTES * k)
+            yield _Pair(k, image, b, c, kind, *counted)
 
 
 @lru_cache(maxsize=2)

@@ -77,8 +77,6 @@ def load_own(
 
     Parameters
     ----------
-    file
-        The file.
     name
         What tables call the dataset; by default the file's stem.
     split
@@ -88,7 +86,7 @@ def load_own(
     n_references
         How many references at most; by default all.
     image_source
-        "coco": ids are COCO's; "other": no image is COCO's; by default file names decide.
+        As in `metaeval.data.identity.sources_of`.
     language
         The language of the captions ("de"); by default it is detected.
     limit
@@ -97,8 +95,7 @@ def load_own(
         What a table calls `image_id`, `caption` (or `captions`), `references` and `image_path`,
         where it calls them otherwise. Common names are recognised, which is logged.
     reading
-        See `metaeval.data.own.tables.Reading`. By default the delimiter is what splits the header
-        and the first record, which is logged.
+        See `metaeval.data.own.tables.Reading`.
 
     Raises InputError, naming file and record, for anything that is not so.
     """
@@ -121,19 +118,16 @@ def load_own(
     if bare := references.count(()):
         notes.append(f"{bare:,} of {len(ids):,} images have no reference.")
     called = name or path.stem
-    photographs = tuple(sources_of(ids, names, declared=image_source, collection=called).values())
+    photographs = sources_of(ids, names, declared=image_source, collection=called)
     return CaptionDataset(
         called,
         ids,
         human,
         references,
-        ids,
-        human,
-        {path.name: sha256},
-        tuple(notes),
+        sources={path.name: sha256},
+        notes=tuple(notes),
         parts={"images": _images(images, names, ids)},
-        image_source=photographs,
-        pool_source=photographs,
+        image_source=tuple(photographs.values()),
         records=RecordCount(read, len(human) + sum(map(len, references))),
         language=language,
     ).limited(limit)
@@ -167,20 +161,16 @@ def _folder(folder: Path, name: str | None, image_source: str | None) -> Caption
     if not names:
         raise InputError(f"holds no image file ({', '.join(IMAGE_SUFFIXES)})", file=folder)
     ids, called = tuple(sorted(names)), name or folder.name
-    photographs = tuple(sources_of(ids, names, declared=image_source, collection=called).values())
+    photographs = sources_of(ids, names, declared=image_source, collection=called)
     files = ImageFiles(folder, names)
     return CaptionDataset(
         called,
         ids,
         ("",) * len(ids),
         ((),) * len(ids),
-        ids,
-        ("",) * len(ids),
-        {},
-        (f"{len(ids):,} images without captions: there is nothing to compare with.",),
+        notes=(f"{len(ids):,} images without captions: there is nothing to compare with.",),
         parts={"images": lambda: files},
-        image_source=photographs,
-        pool_source=photographs,
+        image_source=tuple(photographs.values()),
     )
 
 

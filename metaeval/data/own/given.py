@@ -111,17 +111,13 @@ def given_captions(
     sources = sources_of(
         known, {i: path.name for i, path in paths.items()}, declared=image_source, collection=NAME
     )
-    photographs = tuple(sources[i] for i in items.image_ids)
     dataset = CaptionDataset(
         NAME,
         items.image_ids,
         human,
         items.references,
-        items.image_ids,
-        human,
         parts=_parts(paths, _by_image(objects, known, candidates, "objects"), known),
-        image_source=photographs,
-        pool_source=photographs,
+        image_source=tuple(sources[i] for i in items.image_ids),
     )
     notes = list(tidy.notes())
     if unused := len(by_image) - sum(i in by_image for i in known):

@@ -199,10 +199,8 @@ def load_scenes(
         ids,
         human,
         tuple(tuple(t[1:]) for t in texts),
-        ids,
-        human,
-        {f"captions_{split}.json": checksum},
-        tuple(notes),
+        sources={f"captions_{split}.json": checksum},
+        notes=tuple(notes),
         parts=parts,
     ).limited(limit)
 

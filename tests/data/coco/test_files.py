@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from metaeval.data.coco import files as coco_files
-from metaeval.data.coco.load import find_coco_captions, load_coco
+from metaeval.data.coco.files import find_coco_captions
+from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import Absent
 from metaeval.errors import InputError
 from tests.shared import write_json
