@@ -96,25 +96,23 @@ def load_coco(
 ) -> CaptionDataset:
     """Load captions from a file of COCO's schema by the protocol of González-Chávez et al.
 
-    Images are in ascending order of id. The captions of an image are taken in ascending order of
-    annotation id: the first is the *Human* caption, the next `n_references` are the references,
-    further ones are left out (val2017 has 14 of them). An image with fewer is refused.
+    Of an image's captions, in ascending order of annotation id, the first is the *Human* caption,
+    the next `n_references` are the references, further ones are left out (val2017 has 14 of them).
+    An image with fewer is refused.
 
     Parameters
     ----------
-    split
-        "val2017", …: the file is `captions_SPLIT.json`. The split of a file given as `captions` is
-        read from such a name.
-    captions
-        The file itself; where given, nothing else is looked at.
+    split, captions
+        "val2017", …: the file is `captions_SPLIT.json`; or the file itself, whose name says the
+        split, and then nothing else is looked at.
     instances, images
-        The instances file and the folder of image files; by default looked for next to the captions
-        and then in the same places. They are the parts "objects" and "images".
+        The file and the folder of the parts "objects" and "images"; by default looked for next to
+        the captions and then in the same places.
     download
         Fetch COCO's official annotations into the folder `cache` if the captions are not found.
     exclude
-        Another captions file, the name of a split, or several of them: the images with ids of
-        theirs are left out, of the pool too, as if this file had never had them.
+        Another captions file, the name of a split, or several: their images are left out, of the
+        pool too.
     image_source
         As in `metaeval.data.identity.sources_of`.
 
@@ -129,27 +127,21 @@ def load_coco(
     file, excluded = without_images_of(whole, others, **places)
     human, references, dropped = _protocol(file, n_references)
     ids, sources = tuple(file.captions), {path.name: file.sha256, **excluded}
-    instances_near, images_near = companions(path, split, search_bases(**places))
+    near, images_near = companions(path, split, search_bases(**places))
     remedy = "set dataset.images=FOLDER"
     if split in ARCHIVE_SPLITS:
         remedy += f" (the official files: {IMAGES_URL.format(split=split)})"
+    folders, files = [folder] if folder else images_near, [objects_file] if objects_file else near
     parts: dict[str, Part] = {
-        "images": lambda: images_in([folder] if folder else images_near, file.file_names, remedy),
-        "objects": lambda: _objects(
-            ids, [objects_file] if objects_file else instances_near, sources
-        ),
+        "images": lambda: images_in(folders, file.file_names, remedy),
+        "objects": lambda: _objects(ids, files, sources),
     }
     names = {i: name for i, name in file.file_names.items() if i in file.named}
     official = split not in CONTENT_SHA256 or whole.digest() == CONTENT_SHA256[split]
     if image_source is None and not file.named and split in CONTENT_SHA256 and official:
         image_source = "coco"
-    notes = list(file.notes)
-    if not official:
-        notes.insert(0, f"These are not the captions of the official COCO {split} file.")
-    if dropped:
-        notes.append(
-            f"{count_captions(dropped)} after an image's first {1 + n_references} left out."
-        )
+    other = [] if official else [f"These are not the captions of the official COCO {split} file."]
+    photographs = sources_of(ids, names, declared=image_source, collection=name)
     read = sum(map(len, whole.captions.values()))
     return CaptionDataset(
         name,
@@ -157,9 +149,9 @@ def load_coco(
         human,
         references,
         sources=sources,
-        notes=tuple(notes),
+        notes=(*other, *file.notes, *dropped),
         parts=parts,
-        image_source=tuple(sources_of(ids, names, declared=image_source, collection=name).values()),
+        image_source=tuple(photographs.values()),
         records=RecordCount(read, sum(map(len, references)) + len(human)),
         excluded_ids=frozenset(whole.captions) - frozenset(ids),
     ).limited(limit)
@@ -190,8 +182,8 @@ def _captions_path(split: str, captions: str | Path | None, download: bool, plac
 
 def _protocol(
     file: CaptionFile, k: int
-) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...], int]:
-    """The human captions, k references each, and how many further captions there were."""
+) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...], list[str]]:
+    """The human captions, k references each, and a note that counts further captions."""
     few = [i for i, captions in file.captions.items() if len(captions) <= k]
     if few:
         n = len(file.captions[few[0]])
@@ -205,7 +197,9 @@ def _protocol(
         )
     human = tuple(captions[0] for captions in file.captions.values())
     references = tuple(captions[1 : 1 + k] for captions in file.captions.values())
-    return human, references, sum(len(c) - 1 - k for c in file.captions.values())
+    dropped = sum(len(c) - 1 - k for c in file.captions.values())
+    note = f"{count_captions(dropped)} after an image's first {1 + k} left out."
+    return human, references, [note] if dropped else []
 
 
 def _objects(

@@ -200,24 +200,20 @@ def load_pascal50s(
 
     Parameters
     ----------
-    root
-        The folder of the two files; by default `pascal50s` in the data folder.
-    images
-        The folder of the image files (of PASCAL VOC 2008 to 2010).
-    n_references
-        How many references metrics see, from 1 to 48: a number or several.
-    draws
-        How many random choices of the references to average over; with all 48 there is one.
+    root, images
+        The folder of the two files, by default `pascal50s` in the data folder; that of the image
+        files (of PASCAL VOC 2008 to 2010).
+    n_references, draws
+        How many references metrics see, from 1 to 48: a number or several; and how many random
+        choices of them to average over (one with all 48).
     labels
         "consensus": a pair's right caption is what most of the 48 people preferred who compared it
         with one reference each (the tables of VIFIDEL and CLIPScore); "direct": what most of the
         10 or 11 people preferred who saw the image (the tables of TIGEr and FAIEr).
     ties
-        "half": a metric that gives both captions the same score, and a pair on which people are
-        divided, count one half, what random tie-breaking gives on average; "wrong": they count as
-        wrong (TIGEr's table); "drop": pairs on which people are divided are left out.
+        What equal scores, and pairs that people are divided on, count; "drop": the pairs go.
     limit
-        Only the first `limit` pairs of each category.
+        Only the first pairs of each category.
 
     Raises InputError for files that are not there or not as they should be.
     """

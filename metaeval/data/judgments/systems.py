@@ -7,7 +7,7 @@ submission, with 5 and 40 references. They share the team's name only.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NamedTuple, Unpack
@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.data.download import find_files, given_path
-from metaeval.data.fields import Fields, common_columns, rename_fields, unused_columns
+from metaeval.data.fields import Fields, Row, common_columns, rename_fields, unused_columns
 from metaeval.data.own.score_files import like_a_number, number_or_nan
 from metaeval.data.own.tables import Reading, read_table
 from metaeval.data.records import require_fields, require_known
@@ -107,10 +107,8 @@ def load_systems(
         The columns of metrics' values; by default all other columns of numbers.
     without
         Systems that the first set leaves out ("Human"); a second set has all.
-    controls
-        The metrics that are controls: length, for instance.
-    lower_is_better
-        The metrics whose lower values are better.
+    controls, lower_is_better
+        The metrics that are controls (length, …), and those whose lower values are better.
     fields
         What the file calls `system`, where it calls it otherwise.
     reading
@@ -128,20 +126,13 @@ def load_systems(
     systems = [check_name(r[SYSTEM], file=path, record=w, field=SYSTEM) for w, r in rows]
     if repeated := [each for each, n in Counter(systems).items() if n > 1]:
         raise InputError(f"'{repeated[0]}' occurs twice", file=path, field=SYSTEM)
-    columns = list(dict.fromkeys(key for _, record in rows for key in record))
-    numeric = [c for c in columns if any(like_a_number(record.get(c)) for _, record in rows)]
-    human = human or [c for c in numeric if c.lower().startswith("human")]
-    metrics = metrics or [c for c in numeric if c not in (*human, SYSTEM)]
+    human, metrics = _columns(rows, human, metrics, path)
     for option, chosen, known in (
-        ("human", human, columns),
-        ("metrics", metrics, columns),
         ("without", without, systems),
         ("controls", controls, metrics),
         ("lower_is_better", lower_is_better, metrics),
     ):
         require_known(option, chosen, known)
-        if not chosen and known is columns:
-            raise ConfigError(f"dataset.{option}: name columns of {path}: {', '.join(columns)}")
     first = table.rows[0].fields
     named = (fields or {}).get(SYSTEM) or next(iter(common_columns(SYSTEM, first)), SYSTEM)
     notes += unused_columns(path, first, {named, *human, *metrics})
@@ -165,6 +156,21 @@ def load_systems(
         {path.name: table.sha256},
         tuple(notes),
     )
+
+
+def _columns(
+    rows: Sequence[Row], human: Names, metrics: Names, path: Path
+) -> tuple[Sequence[str], Sequence[str]]:
+    """The columns of people's and of metrics' values, as given or by default."""
+    columns = list(dict.fromkeys(key for _, record in rows for key in record))
+    numeric = [c for c in columns if any(like_a_number(record.get(c)) for _, record in rows)]
+    human = human or [c for c in numeric if c.lower().startswith("human")]
+    metrics = metrics or [c for c in numeric if c not in (*human, SYSTEM)]
+    for option, chosen in (("human", human), ("metrics", metrics)):
+        require_known(option, chosen, columns)
+        if not chosen:
+            raise ConfigError(f"dataset.{option}: name columns of {path}: {', '.join(columns)}")
+    return human, metrics
 
 
 class _Submission(NamedTuple):

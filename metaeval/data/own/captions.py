@@ -58,42 +58,31 @@ def load_own(
 ) -> CaptionDataset:
     """A dataset from a file of captions, by what the file is.
 
-    - `.json` with `images` that have `sentences` (Karpathy's `dataset_coco.json`,
-      `dataset_flickr30k.json`): ids are `cocoid` where there is one, else the file's stem.
+    - `.json` with `images` that have `sentences` (Karpathy's): ids are `cocoid`, else file stems.
     - `.token`, `.txt`: Flickr8k's and Flickr30k's lines `FILE#NUMBER<tab>CAPTION`.
-    - `.csv`, `.tsv`, `.txt`, `.jsonl`, `.json`, `.parquet`, `.xlsx`: a table of `image_id` and
-      `caption` (one a record) or `captions` (a list, or numbered columns), and perhaps
-      `image_path`; next to a single `caption` there may be `references` (a list), then each image
-      has one record.
+    - a table of `image_id` and `caption` (one a record) or `captions` (a list, or numbered
+      columns), and perhaps `image_path`; next to a single `caption` there may be `references`.
 
-    Captions are taken in their order in the file, those of token files in the order of their
-    numbers: an image's first is the *Human* caption, the others are its references. There may be
-    none: metrics of references then give "not scored". Two written forms of one image id ("007" and
-    "7", "a/1.jpg" and "b/1.jpg") are refused.
+    An image's first caption, in the order of the file (of token files in that of their numbers), is
+    the *Human* caption, the others are its references; there may be none. Two written forms of one
+    image id ("007" and "7", "a/1.jpg" and "b/1.jpg") are refused.
 
-    Without a file the dataset is the images of the folder `images`, without captions: for captions
-    of systems, which metrics of images score. Ids are the files' names without their endings; as
-    numbers, if all are.
+    Without a file the dataset is the images of the folder `images`, without captions (see
+    `images_by_id`).
 
     Parameters
     ----------
-    name
-        What tables call the dataset; by default the file's stem.
+    name, language
+        What tables call the dataset, and the captions' language; by default the file's stem, and
+        what is detected.
     split
         Of Karpathy's files, which: "test"; "all" for all. Needed where a file has several.
-    images
-        The folder of the image files.
-    n_references
-        How many references at most; by default all.
-    image_source
-        As in `metaeval.data.identity.sources_of`.
-    language
-        The language of the captions ("de"); by default it is detected.
-    limit
-        Only the first `limit` images by id.
+    images, image_source
+        The folder of the image files; as in `metaeval.data.identity.sources_of`.
+    n_references, limit
+        How many references at most; only the first `limit` images by id.
     fields
-        What a table calls `image_id`, `caption` (or `captions`), `references` and `image_path`,
-        where it calls them otherwise. Common names are recognised, which is logged.
+        What a table calls its columns. Common names are recognised, which is logged.
     reading
         See `metaeval.data.own.tables.Reading`.
 
@@ -112,15 +101,14 @@ def load_own(
         raise InputError("holds no caption" + (f" of split '{split}'" if split else ""), file=path)
     ids = tuple(sorted(texts))
     human = tuple(texts[i][0] for i in ids)
-    most = None if n_references is None else 1 + n_references
-    references = tuple(tuple(texts[i][1:most]) for i in ids)
+    references = tuple(tuple(texts[i][1:][:n_references]) for i in ids)
     notes[:0] = tidy.notes()
     if bare := references.count(()):
         notes.append(f"{bare:,} of {len(ids):,} images have no reference.")
-    called = name or path.stem
-    photographs = sources_of(ids, names, declared=image_source, collection=called)
+    name = name or path.stem
+    photographs = sources_of(ids, names, declared=image_source, collection=name)
     return CaptionDataset(
-        called,
+        name,
         ids,
         human,
         references,

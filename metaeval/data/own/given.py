@@ -53,26 +53,22 @@ def given_captions(
     Parameters
     ----------
     candidates
-        One of: a list of captions (or an array, a Series, a generator), each of an image of its
-        own; a mapping from image ids to a caption or a list of captions; a table with columns
-        `image_id`, `caption` and perhaps `references`, which are those of the row; a file in
-        COCO's results format.
+        A list of captions (or an array, a Series, a generator), each of an image of its own; a
+        mapping from image ids to a caption or several; a table with columns `image_id`, `caption`
+        and perhaps `references`, which are those of the row; a file in COCO's results format.
     references
         As the candidates: a list with the references of each candidate (a string is one reference,
         or several as in a cell of a table), a mapping from image ids, or a captions file of COCO's.
         `None`: there are none.
     images, objects
         Image files and annotated objects, as a list or a mapping in the same way; or the folder of
-        the image files, whose names without their endings are the ids. The objects of an
-        image are an `Objects`, or a list of labels or of (label, [x1, y1, x2, y2]) with boxes in
-        [0, 1].
+        the image files, named by the ids. The objects of an image are an `Objects`, or a list of
+        labels or of (label, [x1, y1, x2, y2]) with boxes in [0, 1].
     image_source
-        Which photographs these are: "coco", the ids are COCO's; "other", none is COCO's; by default
-        names of image files decide. Weights score no photograph that they might have learned from.
+        As in `metaeval.data.identity.sources_of`.
 
     The dataset has the images that have a candidate, no others: they are the corpus of CIDEr's idf.
-    Captions are tidied by the rule of `metaeval.data.tidy`. Raises InputError for what does not fit
-    together.
+    Raises InputError for what does not fit together.
     """
     tidy = Tidy()
     if not isinstance(candidates, str | Path | Mapping) and not _is_table(candidates):
@@ -103,14 +99,10 @@ def given_captions(
     any_ids: list[Any] = ids  # numbers or texts
     items = items_by_references(any_ids, listed)
     human = tuple(captions[c] for c in items.caption)
-    paths = {
-        i: user_path(path)
-        for i, path in _by_image(images, known, candidates, "images").items()
-        if path is not None
-    }
-    sources = sources_of(
-        known, {i: path.name for i, path in paths.items()}, declared=image_source, collection=NAME
-    )
+    files = _by_image(images, known, candidates, "images")
+    paths = {i: user_path(path) for i, path in files.items() if path is not None}
+    names = {i: path.name for i, path in paths.items()}
+    sources = sources_of(known, names, declared=image_source, collection=NAME)
     dataset = CaptionDataset(
         NAME,
         items.image_ids,
