@@ -1,7 +1,8 @@
 """Options: the annotation of an argument or field is the only validation of its value.
 
 pydantic holds values against annotations, strictly: `true` is not a number, `"1"` is not `1`.
-`problems` does so for the values of a configuration, `checked` for callers from Python.
+`option_problems` does so for the options of a component: `metaeval.schema` asks it for each in a
+configuration before a run, `checked` for callers from Python.
 
 Not in pydantic, therefore here: the options that a class takes (`options_of` follows `**options`
 to the base classes), options of a class that is imported late (`OptionsOf`), and one line per wrong
@@ -257,6 +258,15 @@ def options_of(maker: Callable[..., Any]) -> Options:
     return Options(known, True)
 
 
+def option_problems(options: Options, given: Mapping[str, Any], key: str) -> Iterator[str]:
+    """What is wrong with the options given to a component, a line each; `key` is its name."""
+    for name, value in given.items():
+        if name in options.known:
+            yield from problems(value, options.known[name], f"{key}.{name}")
+        elif not options.others:
+            yield unknown_option(f"{key}.{name}", options.known)
+
+
 def _unpacked(others: Any) -> dict[str, Any]:
     """The options of a TypedDict, or of one in `Unpack[…]`; none where any are taken."""
     unpacked = get_args(others)[0] if get_args(others) else others
@@ -306,22 +316,14 @@ def checked(made: Made) -> Made:
     if inspect.isclass(made):
         setattr(made, "__init__", checked(made.__init__))  # noqa: B010
         return made
-    signature, method = inspect.signature(made), made.__name__ == "__init__"
-    parameters = signature.parameters.values()
-    rest = next((p.name for p in parameters if p.kind is p.VAR_KEYWORD), "")
+    names = list(inspect.signature(made).parameters)
 
     @wraps(made)
     def call(*args: Any, **kwargs: Any) -> Any:
-        given = signature.bind(*args, **kwargs).arguments
-        name, hints = type(args[0]).__name__ if method else made.__name__, _hints(made)
-        given |= given.pop(rest, {})
-        known = {**_unpacked(hints.get(rest, Any)), **hints}
-        wrong = [
-            line
-            for option, value in given.items()
-            for line in problems(value, known.get(option, Any), f"{name}.{option}")
-        ]
-        if wrong:
+        given = {**dict(zip(names, args, strict=False)), **kwargs}
+        made_of = given.pop("self", None)
+        name = made.__name__ if made_of is None else type(made_of).__name__
+        if wrong := list(option_problems(options_of(made), given, name)):
             raise OptionError(name, wrong)
         return made(*args, **kwargs)
 

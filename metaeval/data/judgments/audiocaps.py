@@ -20,6 +20,7 @@ import numpy as np
 from metaeval.data.dataset import Absent, CaptionDataset, RecordCount, items_by_references
 from metaeval.data.download import benchmark_file
 from metaeval.data.judgments.pascal50s import ForcedChoice, ScoringTable, Ties
+from metaeval.data.own.tables import listed_records
 from metaeval.data.records import json_type, require_fields
 from metaeval.data.tidy import Tidy
 from metaeval.errors import InputError
@@ -188,12 +189,7 @@ class _Pair(NamedTuple):
 
 def _pairs(value: Any, tidy: Tidy, path: Path) -> Iterator[_Pair]:
     """All pairs of the file, in its order."""
-    if not isinstance(value, list):
-        raise InputError(f"holds {json_type(value)} where a list of records is expected", file=path)
-    for k, record in enumerate(value):
-        where = f"record {k}"
-        if not isinstance(record, dict):
-            raise InputError(f"is {json_type(record)}, not an object", file=path, record=where)
+    for where, record in listed_records(value, path):
         clip, references = _clip(record, tidy, path, where)
         for field in (*WITH_PEOPLE, *MACHINES):
             if record.get(field) is None:

@@ -15,10 +15,12 @@ from metaeval.data.judgments.judged import (
     JudgedCaption,
     Judgments,
     Protocol,
+    ProtocolName,
     arrange,
     own_captions_of,
     protocol_for,
 )
+from metaeval.data.own.captions import token_lines
 from metaeval.data.records import require_known
 from metaeval.data.tidy import Tidy
 from metaeval.errors import InputError
@@ -37,6 +39,8 @@ from metaeval.runs.records import HUMAN
 # Karpathy and Fei-Fei (2015), the third of the authors' own scene description graphs (SDG). The
 # files do not hold references: those come from the image sets' own caption files.
 
+Subset = Literal["8k", "30k", "coco"]
+Dimension = Literal["correctness", "thoroughness"]
 # subset → its caption file
 SUBSETS = {
     "8k": "Flickr8k.token.txt",
@@ -61,12 +65,12 @@ def load_composite(
     data: str | Path | None = None,
     instances: str | Path | None = None,
     images: str | Path | None = None,
-    subsets: tuple[str, ...] | list[str] = ("8k", "30k", "coco"),
-    dimensions: tuple[str, ...] | list[str] = ("correctness",),
+    subsets: tuple[Subset, ...] | list[Subset] = ("8k", "30k", "coco"),
+    dimensions: tuple[Dimension, ...] | list[Dimension] = ("correctness",),
     candidates: Literal[3, 4] = 3,
     systems: tuple[str, ...] | list[str] | None = None,
     limit: Limit = None,
-    protocol: str | None = "clipscore2021",
+    protocol: ProtocolName = "clipscore2021",
     **choices: Unpack[Choices],
 ) -> Judgments:
     """Composite: 11,985 captions (three of each of 3,995 images), rated from 1 to 5.
@@ -76,8 +80,6 @@ def load_composite(
     root
         The folder of the csv files and of the three caption files; by default `composite` in the
         data folder.
-    subsets, dimensions
-        Which of "8k", "30k", "coco" and of "correctness", "thoroughness".
     candidates
         How many captions of an image: 3 as in all published correlations, 4 for all there are.
     systems
@@ -91,8 +93,6 @@ def load_composite(
     """
     chosen = protocol_for("composite", protocol, **choices)
     written_by = [*SYSTEMS, *(f"caption {k}" for k in range(len(SYSTEMS) + 1, candidates + 1))]
-    require_known("subsets", subsets, SUBSETS)
-    require_known("dimensions", dimensions, _WORDS)
     require_known("systems", systems, written_by[:candidates])
     names = [f"{s}_{_WORDS[d]}.csv" for s in subsets for d in dimensions]
     files = find_files(
@@ -224,17 +224,8 @@ def _references_of(path: Path, tidy: Tidy) -> tuple[Mapping[str, tuple[str, ...]
         tidied = {_stem(coco.file_names[i]): texts for i, texts in coco.captions.items()}
         return tidied, coco.sha256
     file = read_text(path)
-    references: dict[str, tuple[str, ...]] = {}
-    for _, name, text in _token_lines(file, tidy):
-        image = _stem(name.partition("#")[0])
-        references[image] = (*references.get(image, ()), text)
-    return references, file.sha256
-
-
-def _token_lines(file: TextFile, tidy: Tidy) -> Iterator[tuple[str, str, str]]:
-    """The captions of a file of tokens: where, IMAGE#NUMBER, the text."""
-    for where, (name, text) in read_fields(file, ("caption id", "caption")):
-        yield where, name, tidy.read(text, file=file.path, record=where, field="caption")
+    _, by_image = _tokens(file, tidy)
+    return {_stem(image): texts for image, texts in by_image.items()}, file.sha256
 
 
 def _stem(name: str) -> str:
@@ -261,7 +252,7 @@ def load_expert(
     data: str | Path | None = None,
     images: str | Path | None = None,
     limit: Limit = None,
-    protocol: str | None = "clipscore2021",
+    protocol: ProtocolName = "clipscore2021",
     **choices: Unpack[Choices],
 ) -> Judgments:
     """5,822 captions, each rated by three experts from 1 (unrelated) to 4 (describes the image).
@@ -292,7 +283,7 @@ def load_crowd(
     data: str | Path | None = None,
     images: str | Path | None = None,
     limit: Limit = None,
-    protocol: str | None = "clipscore2021",
+    protocol: ProtocolName = "clipscore2021",
     **choices: Unpack[Choices],
 ) -> Judgments:
     """47,830 captions with the share of at least three people who said that it fits the image.
@@ -325,7 +316,7 @@ def _flickr8k(
     files = find_files(names, folder="flickr8k", source=_FLICKR8K, root=root, data=data)
     tokens, rated = read_text(files[TOKENS]), read_text(files[annotations])
     tidy, judged = Tidy(), []
-    captions, references = _flickr8k_captions(tokens, tidy)
+    captions, references = _tokens(tokens, tidy)
     known: dict[str, Mapping[str, object]] = {"image": references, "caption id": captions}
     for where, (image, caption, *cells) in read_fields(rated, ("image", "caption id", *scales)):
         for field, written in (("image", image), ("caption id", caption)):
@@ -361,18 +352,16 @@ def _flickr8k(
     )
 
 
-def _flickr8k_captions(
-    file: TextFile, tidy: Tidy
-) -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:
-    """The captions of Flickr8k by id, and by image in the order of the file."""
+def _tokens(file: TextFile, tidy: Tidy) -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:
+    """The captions of a file of tokens by id, and by image in the order of the file."""
     by_id: dict[str, str] = {}
     by_image: dict[str, tuple[str, ...]] = {}
-    for where, name, caption in _token_lines(file, tidy):
-        image, mark, _ = name.partition("#")
-        if not mark or name in by_id:
-            problem = f"'{name}' {'occurs twice' if mark else 'is not IMAGE#NUMBER'}"
+    for where, image, number, text in token_lines(file):
+        name = f"{image}#{number}"
+        if name in by_id:
+            problem = f"'{name}' occurs twice"
             raise InputError(problem, file=file.path, record=where, field="caption id")
-        by_id[name] = caption
+        by_id[name] = caption = tidy.read(text, file=file.path, record=where, field="caption")
         by_image[image] = (*by_image.get(image, ()), caption)
     return by_id, by_image
 
@@ -386,6 +375,7 @@ def _flickr8k_captions(
 
 RATINGS = "mscoco_THumB-1.0.jsonl"
 REFERENCES = "mscoco_references.json"
+Rated = Literal["total", "precision", "recall", "fluency", "conciseness", "inclusive"]
 _THUMB = "https://github.com/jungokasai/THumB (folder mscoco)"
 THUMB_FIELDS = {
     "total": "human_score",
@@ -413,7 +403,7 @@ def load_thumb(
     data: str | Path | None = None,
     instances: str | Path | None = None,
     images: str | Path | None = None,
-    dimensions: tuple[str, ...] | list[str] = ("total", "precision", "recall"),
+    dimensions: tuple[Rated, ...] | list[Rated] = ("total", "precision", "recall"),
     systems: tuple[str, ...] | list[str] | None = None,
     human_reference: bool = False,
     limit: Limit = None,
@@ -425,8 +415,6 @@ def load_thumb(
     ----------
     root
         The folder of the two files; by default `thumb` in the data folder.
-    dimensions
-        Which of "total", "precision", "recall", "fluency", "conciseness", "inclusive".
     systems
         Only these; the paper reports correlations with and without "Human".
     human_reference
@@ -439,7 +427,6 @@ def load_thumb(
     """
     choices.setdefault("statistic", "pearson")
     chosen = protocol_for("thumb", None, **choices)
-    require_known("dimensions", dimensions, THUMB_FIELDS)
     files = find_files([RATINGS, REFERENCES], folder="thumb", source=_THUMB, root=root, data=data)
     rated, reference_file = read_text(files[RATINGS]), read_text(files[REFERENCES])
     tidy = Tidy()

@@ -30,6 +30,7 @@ CHALLENGE = "cap_challenge2015.json"
 SOURCE = "https://cocodataset.org/#captions-leaderboard"
 HUMAN = "Human"  # people's captions, an entry of the challenge
 JUDGED = "2015-06-15"  # people judged what was submitted before
+Question = Literal["M1", "M2", "M3", "M4", "M5"]
 # people's questions → their names; the leaderboards' names of metrics → ours
 QUESTIONS = {"q1": "M1", "q2": "M2", "q3": "M3", "q4": "M4", "q5": "M5"}
 METRICS = {
@@ -186,7 +187,7 @@ class _Submission(NamedTuple):
 def load_coco2015(
     root: str | Path | None = None,
     references: Literal["c5", "c40"] = "c40",
-    human: Names = None,
+    human: tuple[Question, ...] | list[Question] | None = None,
     data: str | Path | None = None,
 ) -> SystemsTable:
     """The COCO captioning challenge of 2015: 14 teams, 15 submissions, and people's captions.
@@ -217,7 +218,6 @@ def load_coco2015(
     judged = list(_submissions(files[CHALLENGE], QUESTIONS, sources))
     scored = list(_submissions(files[board], METRICS, sources))
     names = list(QUESTIONS.values())
-    require_known("human", human, names)
     pairs = [(entry, s) for entry in judged for s in scored if s.team == entry.team]
     if not pairs:
         raise InputError(f"no team of {CHALLENGE} is in {board}", file=files[board])

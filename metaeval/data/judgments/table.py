@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
@@ -92,7 +92,7 @@ def load_table(
     image_source: str | None = None,
     data: str | Path | None = None,
     limit: Limit = None,
-    protocol: str | None = None,
+    protocol: Literal["plain"] | None = None,
     **options: Unpack[TableOptions],
 ) -> Judgments:
     """Judged captions from your own table.

@@ -1,7 +1,6 @@
 """Your own captions as a dataset: Karpathy's JSON, Flickr's token files, or any table."""
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple, Unpack
@@ -10,7 +9,7 @@ from metaeval.data.annotated_images import ImageFiles
 from metaeval.data.dataset import Absent, CaptionDataset, ImageId, Part, RecordCount
 from metaeval.data.download import given_path
 from metaeval.data.fields import Fields, common_columns, numbered_columns, rename_fields
-from metaeval.data.identity import ImageIdRegistry, image_key, is_decimal, sources_of
+from metaeval.data.identity import IdJoin, ImageIdRegistry, is_decimal, sources_of
 from metaeval.data.judgments.table import optional_text
 from metaeval.data.own.tables import (
     FORMATS,
@@ -25,7 +24,7 @@ from metaeval.data.records import check_id, json_type
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError
 from metaeval.options import Limit, PositiveInt, checked
-from metaeval.readers.files import user_path
+from metaeval.readers.files import TextFile, user_path
 
 TOKEN_SUFFIXES = (".token", ".txt")
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif")
@@ -208,7 +207,7 @@ def _read(
         text = read_own_text(path, encoding, "dataset")
         first = text.text.lstrip().partition("\n")[0].rstrip("\r")
         if suffix == ".token" or (reading.get("delimiter") is None and not _is_header(first)):
-            return _token_lines(text.text, path), text.sha256
+            return _token_captions(text), text.sha256
     elif suffix not in FORMATS:
         known = ", ".join((*FORMATS, *TOKEN_SUFFIXES))
         raise InputError(f"is none of {known}", file=path)
@@ -272,32 +271,32 @@ def _karpathy(images: object, path: Path, split: str | None) -> Iterator[OwnCapt
             yield OwnCaption(f"{where}, sentences[{s}]", image_id, file_name, text, wanted)  # type: ignore[arg-type]
 
 
-def _token_lines(text: str, path: Path) -> Iterator[OwnCaption]:
-    """The captions of `FILE#NUMBER<tab>CAPTION`, each image's in the order of their numbers."""
-    registry = ImageIdRegistry(path, "FILE")
-    by_image: dict[ImageId, dict[int, OwnCaption]] = {}
-    for number, line in enumerate(text.split("\n"), 1):
+def token_lines(file: TextFile) -> Iterator[tuple[str, str, int, str]]:
+    """Of each line `FILE#NUMBER<tab>CAPTION` its place, FILE, NUMBER and CAPTION."""
+    for number, line in enumerate(file.text.split("\n"), 1):
         if not line.strip():
             continue
         where = f"line {number:,}"
         match = _TOKEN.fullmatch(line.rstrip("\r"))
         if match is None:
-            raise InputError(
-                "is not FILE#NUMBER, a tab and a caption; a table with a header is a .csv file",
-                file=path,
-                record=where,
+            problem = (
+                "is not FILE#NUMBER, a tab and a caption; a table with a header is a .csv file"
             )
-        name, place = match[1], int(match[2])
-        image = check_id(PurePosixPath(name).stem, path, where, "FILE")
+            raise InputError(problem, file=file.path, record=where)
+        yield where, match[1], int(match[2]), match[3]
+
+
+def _token_captions(file: TextFile) -> Iterator[OwnCaption]:
+    """The captions of a file of tokens, each image's in the order of their numbers."""
+    registry = ImageIdRegistry(file.path, "FILE")
+    by_image: dict[ImageId, dict[int, OwnCaption]] = {}
+    for where, name, place, text in token_lines(file):
+        image = check_id(PurePosixPath(name).stem, file.path, where, "FILE")
         of_image = by_image.setdefault(registry.add(image, name, where), {})
         if place in of_image:
-            raise InputError(
-                f"'{name}#{match[2]}' occurs twice: {of_image[place].where} has it too",
-                file=path,
-                record=where,
-                field="FILE#NUMBER",
-            )
-        of_image[place] = OwnCaption(where, image, name, match[3])
+            problem = f"'{name}#{place}' occurs twice: {of_image[place].where} has it too"
+            raise InputError(problem, file=file.path, record=where, field="FILE#NUMBER")
+        of_image[place] = OwnCaption(where, image, name, text)
     for of_image in by_image.values():
         yield from (of_image[place] for place in sorted(of_image))
 
@@ -354,19 +353,13 @@ def _images(folder: str | Path | None, names: dict[ImageId, str], ids: Sequence[
     if folder is None:
         return Absent("images", "no folder of image files was given", "dataset.images=FOLDER")
     path = given_path(folder, "images", "folder")
-    there = _file_names(path)
-    by_key = {i: there[image_key(i)] for i in ids if i not in names and image_key(i) in there}
-    files = ImageFiles(path, {**names, **by_key})
+    there = _image_files(path)
+    join = IdJoin(there, ids)
+    joined = {i: str(file) for i in ids if (file := join.of(i)) is not None}
+    files = ImageFiles(path, {**joined, **names})
     if not len(files):
-        example = next(iter(there.values()), None)
+        example = next(iter(there), None)
         files_are = f"its files are like '{example}'" if example else "it holds no image file"
         reason = f"none of the images is in {path}: ids are like {ids[0]!r}, {files_are}"
         return Absent("images", reason, "correct dataset.images, or give a column image_path")
     return lambda: files
-
-
-def _file_names(folder: Path) -> dict[str, str]:
-    """`image_key` of a name → the name, of the image files of a folder; ambiguous ones left out."""
-    files = _image_files(folder)
-    times = Counter(map(image_key, files))
-    return {image_key(file): file for file in files if times[image_key(file)] == 1}

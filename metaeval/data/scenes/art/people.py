@@ -160,101 +160,70 @@ POSES: dict[str, Pose] = {
 }
 
 
-class _Figure:
-    """The measures of a person: lengths in hundredths of the box's height or width."""
-
-    def __init__(self, p: Pen, a: Mapping[str, str]) -> None:
-        self.p, self.a = p, a
-        self.pose = pose = POSES[a["pose"]]
-        self.female = a["kind"] in ("woman", "girl")
-        self.skin, self.hair, self.top = SKIN[a["skin"]], HAIR[a["hair"]], COLOURS[a["top"]]
-        self.unit = 100 / pose.tall  # one hundredth of the standing height
-        self.squeeze = 100 / pose.wide
-        self.lying = a["pose"] == "lie"
-        self.sideways = a["pose"] in (
-            *("ride", "pedal", "swing", "hold", "raise", "walk", "look", "lie"),
-        )
-        self.half = (8 if self.lying else 9.6) * self.squeeze  # half the shoulders' width
-        self.hips = 7 * self.squeeze
-        child = a["kind"] in ("boy", "girl") and not self.lying
-        self.size = (11 if child else 8.6) * self.unit  # the head's radius
-        self.width = self.size * self.squeeze / self.unit  # the same, of the box's width
-
-    def arm(self, side: int, shade: int) -> None:
-        """The far (-1) or near (1) arm."""
-        p, (sx, sy), far = self.p, self.pose.shoulder, side < 0
-        elbow_and_hand = self.pose.arms[0 if far else 1]
-        off = side * self.half * (0.45 if self.sideways else 0.8)
-        p.limb(darker(self.top, shade), 6.2 * self.unit, sx + off, sy + 2, *elbow_and_hand)
-        skin = darker(self.skin, 90) if far else self.skin
-        p.disc(skin, *elbow_and_hand[2:], (3.4 if far else 3.6) * self.unit)
-
-    def legs(self) -> None:
-        """Both legs and shoes."""
-        (hx, hy), bottom = self.pose.hip, COLOURS[self.a["bottom"]]
-        colours = darker(bottom, 84), bottom
-        for limb, side, colour in zip(self.pose.legs, (-1, 1), colours, strict=True):
-            start = hx + (0 if self.sideways else side * 0.5 * self.hips)
-            self.p.limb(colour, 8.4 * self.unit, start, hy, *limb)
-            fx, fy = limb[2], limb[3]
-            toe = 0 if self.lying else (4 if self.sideways else side * 2) * self.squeeze
-            self.p.limb((54, 46, 46), 5 * self.unit, fx, fy, fx + toe, fy)
-
-    def torso(self) -> None:
-        """Hair behind the head, neck, and a shirt or dress."""
-        p, top, half, hips, unit = self.p, self.top, self.half, self.hips, self.unit
-        (x, y), (sx, sy), (hx, hy) = self.pose.head, self.pose.shoulder, self.pose.hip
-        width, size = self.width, self.size
-        if self.female:
-            p.oval(self.hair, x - width * 1.3, y - size * 1.15, x + width * 1.1, y + size * 2.1)
-        p.limb(self.skin, 5 * unit, x, y, sx, sy - 2)
-        if self.lying:
-            p.limb(top, 15 * unit, sx, sy, hx, hy)
-        elif self.female and self.a.get("dress"):
-            neck = sx - half, sy - 4, sx + half, sy - 4
-            waist = sx + half * 0.8, hy - 6, hx + hips * 2.1, hy + 18
-            p.poly(top, *neck, *waist, hx - hips * 2.1, hy + 18, sx - half * 0.8, hy - 6)
-        else:
-            left = sx - half, sy - 2, sx - half * 0.6, sy - 6 * unit
-            right = sx + half * 0.6, sy - 6 * unit, sx + half, sy - 2
-            p.poly(top, *left, *right, hx + hips * 1.1, hy + 3, hx - hips * 1.1, hy + 3)
-
-    def head(self) -> None:
-        """Face, hair and hat."""
-        p, (x, y), width, size = self.p, self.pose.head, self.width, self.size
-        p.disc(self.skin, x, y, size)
-        crown = x - width * 1.1, y - size * 1.18, x + width * 1.1, y + size * 0.95
-        p.chord(self.hair, *crown, 180, 360)
-        face = 0.35 if self.sideways else 0
-        if not self.lying:
-            for eye in (-0.38, 0.42):
-                p.disc((44, 36, 36), x + (eye + face) * width, y + size * 0.18, size * 0.13)
-            mouth = x + (face - 0.25) * width, x + (face + 0.3) * width
-            height = y + size * 0.56
-            p.line(darker(self.skin, 66), 1.1 * self.unit, mouth[0], height, mouth[1], height)
-        if hat := self.a.get("hat"):
-            colour = COLOURS[hat]
-            crown = x - width * 1.15, y - size * 1.35, x + width * 1.15, y + size * 0.8
-            p.chord(colour, *crown, 180, 360)
-            left = x - width * (0.4 if self.sideways else 1.2)
-            right = x + width * (1.9 if self.sideways else 1.2)
-            p.round(darker(colour, 86), left, y - size * 0.42, right, y - size * 0.1)
-
-    def tie(self) -> None:
-        """A collar and a tie, if the person wears one."""
-        if (tie := self.a.get("tie")) and not self.lying:
-            p, (sx, sy) = self.p, self.pose.shoulder
-            p.poly(lighter(self.top, 70), sx - 7, sy - 6, sx + 7, sy - 6, sx, sy + 3)
-            knot, tip = (sx - 5, sy - 5, sx + 5, sy - 5), (sx, sy + 25, sx - 8, sy + 20)
-            p.poly(COLOURS[tie], *knot, sx + 8, sy + 20, *tip)
-
-
 def draw_person(p: Pen, a: Mapping[str, str]) -> None:
     """A figure; `a` holds pose, kind, age, skin, hair, top, bottom and perhaps hat."""
-    figure = _Figure(p, a)
-    figure.arm(-1, 78)
-    figure.legs()
-    figure.torso()
-    figure.head()
-    figure.tie()
-    figure.arm(1, 90)
+    pose, female = POSES[a["pose"]], a["kind"] in ("woman", "girl")
+    skin, top, bottom = SKIN[a["skin"]], COLOURS[a["top"]], COLOURS[a["bottom"]]
+    unit = 100 / pose.tall  # one hundredth of the standing height, in hundredths of the box height
+    arm, leg = 6.2 * unit, 8.4 * unit
+    (sx, sy), (hx, hy), (x, y) = pose.shoulder, pose.hip, pose.head
+    lying = a["pose"] == "lie"
+    squeeze = 100 / pose.wide
+    half = (8 if lying else 9.6) * squeeze  # half the shoulders' width, in hundredths of box width
+    hips = 7 * squeeze
+    (far_leg, near_leg), (far_arm, near_arm) = pose.legs, pose.arms
+    sideways = a["pose"] in ("ride", "pedal", "swing", "hold", "raise", "walk", "look", "lie")
+    off = half * (0.45 if sideways else 0.8)
+
+    p.limb(darker(top, 78), arm, sx - off, sy + 2, *far_arm)
+    p.disc(darker(skin, 90), far_arm[2], far_arm[3], 3.4 * unit)
+    for limb, side, colour in ((far_leg, -1, darker(bottom, 84)), (near_leg, 1, bottom)):
+        p.limb(colour, leg, hx + (0 if sideways else side * 0.5 * hips), hy, *limb)
+        fx, fy = limb[2], limb[3]
+        toe = 0 if lying else (4 if sideways else side * 2) * squeeze
+        p.limb((54, 46, 46), 5 * unit, fx, fy, fx + toe, fy)
+    size = (11 if a["kind"] in ("boy", "girl") and not lying else 8.6) * unit
+    width = size * squeeze / unit  # the head's radius in hundredths of the box width
+    if female:
+        hair = x - width * 1.3, y - size * 1.15, x + width * 1.1, y + size * 2.1
+        p.oval(HAIR[a["hair"]], *hair)
+    p.limb(skin, 5 * unit, x, y, sx, sy - 2)
+    if lying:
+        p.limb(top, 15 * unit, sx, sy, hx, hy)
+    elif female and a.get("dress"):
+        waist = (sx + half * 0.8, hy - 6), (sx - half * 0.8, hy - 6)
+        hem = (hx + hips * 2.1, hy + 18), (hx - hips * 2.1, hy + 18)
+        p.poly(top, sx - half, sy - 4, sx + half, sy - 4, *waist[0], *hem[0], *hem[1], *waist[1])
+    else:
+        neck = (sx - half * 0.6, sy - 6 * unit), (sx + half * 0.6, sy - 6 * unit)
+        hem = (hx + hips * 1.1, hy + 3), (hx - hips * 1.1, hy + 3)
+        p.poly(top, sx - half, sy - 2, *neck[0], *neck[1], sx + half, sy - 2, *hem[0], *hem[1])
+    _draw_head(p, a, size, width, unit, sideways)
+    if a.get("tie") and not lying:
+        p.poly(lighter(top, 70), sx - 7, sy - 6, sx + 7, sy - 6, sx, sy + 3)
+        knot, tip = (sx - 5, sy - 5, sx + 5, sy - 5), (sx, sy + 25, sx - 8, sy + 20)
+        p.poly(COLOURS[a["tie"]], *knot, sx + 8, sy + 20, *tip)
+    p.limb(darker(top, 90), arm, sx + off, sy + 2, *near_arm)
+    p.disc(skin, near_arm[2], near_arm[3], 3.6 * unit)
+
+
+def _draw_head(
+    p: Pen, a: Mapping[str, str], size: float, width: float, unit: float, sideways: bool
+) -> None:
+    """Head, hair, face and hat; `size` and `width` are the head's radius in the box's height and
+    width."""
+    skin, (x, y) = SKIN[a["skin"]], POSES[a["pose"]].head
+    p.disc(skin, x, y, size)
+    crown = x - width * 1.1, y - size * 1.18, x + width * 1.1, y + size * 0.95
+    p.chord(HAIR[a["hair"]], *crown, 180, 360)
+    if a["pose"] != "lie":
+        face, mouth = 0.35 if sideways else 0, y + size * 0.56
+        for eye in (-0.38, 0.42):
+            p.disc((44, 36, 36), x + (eye + face) * width, y + size * 0.18, size * 0.13)
+        ends = x + (face - 0.25) * width, mouth, x + (face + 0.3) * width, mouth
+        p.line(darker(skin, 66), 1.1 * unit, *ends)
+    if hat := a.get("hat"):
+        brim = x - width * (0.4 if sideways else 1.2), x + width * (1.9 if sideways else 1.2)
+        crown = x - width * 1.15, y - size * 1.35, x + width * 1.15, y + size * 0.8
+        p.chord(COLOURS[hat], *crown, 180, 360)
+        p.round(darker(COLOURS[hat], 86), brim[0], y - size * 0.42, brim[1], y - size * 0.1)
