@@ -16,7 +16,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, wraps
 from importlib import import_module
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NamedTuple,
+    TypeVar,
+    Unpack,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from annotated_types import Ge, Gt, Interval
 from pydantic import ConfigDict, Field, GetCoreSchemaHandler, TypeAdapter, ValidationError
@@ -253,8 +263,8 @@ def options_of(maker: Callable[..., Any]) -> Options:
                 known.setdefault(name, hints.get(name, Any))
         if others is None:
             return Options(known, False)
-        if others is not Any:
-            return Options(known | _unpacked(others), False)
+        if get_origin(others) is Unpack:
+            return Options(known | get_type_hints(get_args(others)[0], include_extras=True), False)
     return Options(known, True)
 
 
@@ -265,12 +275,6 @@ def option_problems(options: Options, given: Mapping[str, Any], key: str) -> Ite
             yield from problems(value, options.known[name], f"{key}.{name}")
         elif not options.others:
             yield unknown_option(f"{key}.{name}", options.known)
-
-
-def _unpacked(others: Any) -> dict[str, Any]:
-    """The options of a TypedDict, or of one in `Unpack[…]`; none where any are taken."""
-    unpacked = get_args(others)[0] if get_args(others) else others
-    return {} if unpacked is Any else get_type_hints(unpacked, include_extras=True)
 
 
 def _signatures(maker: Callable[..., Any]) -> Iterator[Callable[..., Any]]:
@@ -287,25 +291,12 @@ def _signatures(maker: Callable[..., Any]) -> Iterator[Callable[..., Any]]:
 
 @cache
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:
-    """Name → annotation; `Any` for what is only imported for type checkers."""
+    """Name → annotation; nothing where one is a name that only type checkers know, or where it is
+    not a function of Python's."""
     try:
         return get_type_hints(function, include_extras=True)
-    except NameError:
-        return {
-            name: _evaluated(annotation, function)
-            for name, annotation in function.__annotations__.items()
-        }
-    except TypeError:  # not a function of Python's
+    except (NameError, TypeError):
         return {}
-
-
-def _evaluated(annotation: Any, function: Callable[..., Any]) -> Any:
-    if not isinstance(annotation, str):
-        return annotation
-    try:
-        return eval(annotation, vars(inspect.getmodule(function) or object()))
-    except NameError:
-        return Any
 
 
 def checked(made: Made) -> Made:

@@ -17,7 +17,7 @@ from metaeval.data.annotated_images import ImagePlaces, sources_of_records
 from metaeval.data.coco.captions import CocoReferences
 from metaeval.data.dataset import ImageId, RecordCount
 from metaeval.data.download import benchmark_file
-from metaeval.data.fields import Fields, rename_fields
+from metaeval.data.fields import Fields, is_missing, rename_fields
 from metaeval.data.identity import image_key, sources_of
 from metaeval.data.judgments.pascal50s import ForcedChoice, Ties
 from metaeval.data.judgments.table import (
@@ -363,7 +363,7 @@ def _battle(
             record=where,
             field="second_system",
         )
-    rater = record.get("rater")
+    rater: Any = record.get("rater")
     return Battle(
         image,
         first,
@@ -371,7 +371,7 @@ def _battle(
         _winner(record["winner"], systems, outcomes, path, where),
         systems[0],
         systems[1],
-        None if rater is None or rater == "" else str(check_id(rater, path, where, "rater")),
+        None if is_missing(rater) else str(check_id(rater, path, where, "rater")),
         optional_name(record, "category", path, where) or ALL,
         tidy.read_several(record.get("references"), file=path, record=where, field="references"),
         optional_text(record, "image_path", path, where),
@@ -386,7 +386,7 @@ def _winner(
     where: str,
 ) -> float:
     """1, 0, 0.5, or NaN for an empty cell."""
-    if value is None or value == "" or (isinstance(value, float) and np.isnan(value)):
+    if is_missing(value):
         return float("nan")
     text = f"{value:g}" if isinstance(value, float) else str(value)
     if text in systems:

@@ -444,9 +444,7 @@ def like_a_number(value: Any) -> bool:
 
 def number_or_nan(value: Any, path: Path, where: str, field: str) -> float:
     """A score; NaN where there is none."""
-    if value is None or value == "" or value != value:
-        return math.nan
-    if isinstance(value, str) and value.strip().lower() == "nan":
+    if is_missing(value) or str(value).strip().lower() == "nan":
         return math.nan
     try:
         return read_number(value, path, where, field)
