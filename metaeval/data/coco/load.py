@@ -98,23 +98,8 @@ def load_coco(
 
     Of an image's captions, in ascending order of annotation id, the first is the *Human* caption,
     the next `n_references` are the references, further ones are left out (val2017 has 14 of them).
-    An image with fewer is refused.
-
-    Parameters
-    ----------
-    split, captions
-        "val2017", …: the file is `captions_SPLIT.json`; or the file itself, whose name says the
-        split, and then nothing else is looked at.
-    instances, images
-        The file and the folder of the parts "objects" and "images"; by default looked for next to
-        the captions and then in the same places.
-    download
-        Fetch COCO's official annotations into the folder `cache` if the captions are not found.
-    exclude
-        Another captions file, the name of a split, or several: their images are left out, of the
-        pool too.
-    image_source
-        As in `metaeval.data.identity.sources_of`.
+    An image with fewer is refused. Images of `exclude` are left out of the pool, too. The parts
+    "objects" and "images" are loaded on first use. `conf/dataset/coco.yaml` describes the options.
 
     Raises InputError for files that are not there or not as they should be.
     """

@@ -111,22 +111,6 @@ def load_clip_pairs(
 ) -> ClipPairs:
     """Pairs of audio captions in the layout of AudioCaps-Eval, under the protocol of FENSE.
 
-    Parameters
-    ----------
-    file
-        The file; by default `audiocaps_eval.json` in `root`.
-    root
-        Its folder; by default `audiocaps_eval` in the data folder.
-    name, title
-        What the dataset is called.
-    ties
-        "wrong": a metric that gives both captions the same score is wrong; "half": half right;
-        "drop": the same, without pairs on which people are divided.
-    limit
-        Only the first `limit` pairs of each category.
-
-    Notes
-    -----
     References
         HC: each caption leaves the references that it is compared with. HI and HM: both are
         compared with the references without the human caption. MM: with every choice of all
@@ -141,7 +125,8 @@ def load_clip_pairs(
         Z. Zhou et al. (2022), Can audio captions be evaluated with image caption metrics?, ICASSP;
         its CIDEr and ROUGE-L are reproduced to the digit (tested).
 
-    Raises InputError for a file that is not there or not as it should be.
+    `conf/dataset/audiocaps_eval.yaml` describes the options. Raises InputError for a file that is
+    not there or not as it should be.
     """
     folder = "audiocaps_eval"
     path = benchmark_file(file, FILE, folder=folder, source=SOURCE, root=root, data=data)

@@ -135,39 +135,11 @@ def load_battles(
 ) -> Battles:
     """Battles from a table with a record per battle.
 
-    Parameters
-    ----------
-    file
-        A `.jsonl`, `.json`, `.csv`, `.tsv`, `.txt`, `.parquet` or `.xlsx` file; with a layout,
-        by default the benchmark's file in the data folder.
-    name, title
-        What files and tables call the dataset.
-    layout
-        "caparena": the file is in the layout of CapArena's `caparena_annots_eval.json`.
-    fields
-        What the file calls `image_id`, `first`, `second` (the captions), `winner`, and optionally
-        `first_system`, `second_system`, `rater`, `category`, `references` and `image_path`, where
-        it calls them otherwise. Common names are recognised, which is logged.
-    winners
-        What a value of `winner` means: {"1": first, "0": second}. Known without it: the name of
-        one of the two systems, first, second, A, B, left, right, tie, equal, both, neither, A>B,
-        A>>B, A=B, and these in double brackets; [[C]] is a tie.
-    references
-        A file with the references of the images, for records without references.
-    delimiter, quoting, encoding, sheet
-        How the file is read: see `metaeval.data.own.tables.Reading`.
-    own_captions
-        "drop": a caption of the battle that is one of the image's references, by letters and
-        digits, is taken out of the references for both sides; "keep".
-    ties
-        What a metric's tie, and a battle that people tie, count: "half" or "wrong"; "drop":
-        battles that people tie are left out.
-    image_source
-        Which photographs these are, as in `metaeval.data.judgments.table.load_table`.
-    limit
-        Only the first `limit` images by id.
-    instances, images, data
-        Where the annotated objects and the image files are.
+    `conf/dataset/battles.yaml` describes the options. A value of `winner` is the name of one of the
+    two systems, first, second, A, B, left, right, tie, equal, both, neither, A>B, A>>B or A=B, also
+    in double brackets ([[C]] is a tie), or what `winners` says. With `own_captions="drop"` a
+    caption of the battle that is one of the image's references, by letters and digits, is taken out
+    of the references for both sides.
 
     Raises InputError for a file that is not there or not as it should be.
     """
@@ -210,19 +182,8 @@ def load_captioner_battles(
 ) -> Battles:
     """Battles between the captions of captioners, without judgments.
 
-    Parameters
-    ----------
-    captions
-        The captioners' files in COCO's results format: as `captions` of `experiment=captioners`.
-    n_battles
-        How many battles are drawn at random, without repetition: an image and two captioners, in
-        either order.
-    seed
-        Of the draw.
-    references
-        A captions file of COCO's schema; by default those in the data folder.
-    name, options
-        As in `load_battles`.
+    `conf/dataset/captioner_battles.yaml` describes the options. The battles are drawn at random,
+    without repetition: an image and two captioners, in either order.
 
     Raises InputError for a file that is not there or not as it should be.
     """

@@ -75,21 +75,11 @@ def load_composite(
 ) -> Judgments:
     """Composite: 11,985 captions (three of each of 3,995 images), rated from 1 to 5.
 
-    Parameters
-    ----------
-    root
-        The folder of the csv files and of the three caption files; by default `composite` in the
-        data folder.
-    candidates
-        How many captions of an image: 3 as in all published correlations, 4 for all there are.
-    systems
-        Only the captions of these: "Human", "Karpathy", "SDG".
-    data, instances, images, limit, protocol, choices
-        As in `load_table` and `load_expert`.
+    `conf/dataset/composite.yaml` describes the options. A record without an image's address (the
+    exports end with such) is left out and counted in the dataset's notes.
 
-    A record without an image's address (the exports end with such) is left out and counted in the
-    dataset's notes. Raises InputError for files that are not there or not as they should be, and
-    for captions among which the first ones are not: Composite's own references hold them all.
+    Raises InputError for files that are not there or not as they should be, and for captions among
+    which the first ones are not: Composite's own references hold them all.
     """
     chosen = protocol_for("composite", protocol, **choices)
     written_by = [*SYSTEMS, *(f"caption {k}" for k in range(len(SYSTEMS) + 1, candidates + 1))]
@@ -257,19 +247,8 @@ def load_expert(
 ) -> Judgments:
     """5,822 captions, each rated by three experts from 1 (unrelated) to 4 (describes the image).
 
-    Parameters
-    ----------
-    root
-        The folder of the three files; by default `flickr8k` in the data folder.
-    data
-        The data folder; by default METAEVAL_DATA.
-    images
-        The folder of the image files, for metrics that look at them.
-    limit
-        Only `limit` images, drawn by their names: the same ones in every run.
-    protocol, choices
-        See `metaeval.data.judgments.judged`. "clipscore2021": own captions dropped (5,664
-        captions left), every rating as a row (16,992), every row a document, τ-c.
+    `conf/dataset/flickr8k_expert.yaml` describes the options. "clipscore2021": own captions dropped
+    (5,664 captions left), every rating as a row (16,992), every row a document, τ-c.
 
     Raises InputError for files that are not there or not as they should be.
     """
@@ -288,8 +267,8 @@ def load_crowd(
 ) -> Judgments:
     """47,830 captions with the share of at least three people who said that it fits the image.
 
-    Parameters as in `load_expert`. "clipscore2021": an image's own captions stay, but go out of
-    the image's references; every caption a document; τ-b.
+    As `load_expert`. "clipscore2021": an image's own captions stay, but go out of the image's
+    references; every caption a document; τ-b.
     """
     read = partial(_flickr8k, "flickr8k_cf", "Flickr8k-CF", CROWD, _PEOPLE)
     return read(root, data, images, limit, protocol_for("flickr8k_cf", protocol, **choices))
@@ -411,17 +390,9 @@ def load_thumb(
 ) -> Judgments:
     """THumB: 2,500 captions of 500 images by four captioners and people.
 
-    Parameters
-    ----------
-    root
-        The folder of the two files; by default `thumb` in the data folder.
-    systems
-        Only these; the paper reports correlations with and without "Human".
-    human_reference
-        Whether the rated caption of a person joins the references of the machines' captions, as in
-        the scores that the authors published.
-    data, instances, images, limit, choices
-        As in `load_table` and `load_expert`; the paper's statistic, Pearson's r, is the default.
+    `conf/dataset/thumb.yaml` describes the options; the paper's statistic, Pearson's r, is the
+    default. With `human_reference` the rated caption of a person joins the references of the
+    machines' captions, as in the scores that the authors published.
 
     Raises InputError for files that are not there or not as they should be.
     """

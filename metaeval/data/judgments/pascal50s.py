@@ -196,26 +196,12 @@ def load_pascal50s(
     ties: Ties = "half",
     limit: Limit = None,
 ) -> ForcedChoice:
-    """PASCAL-50S: 4,000 pairs, 1,000 of each category.
+    """PASCAL-50S: 4,000 pairs, 1,000 of each category; options as in `conf/dataset/pascal50s.yaml`.
 
-    Parameters
-    ----------
-    root, images
-        The folder of the two files, by default `pascal50s` in the data folder; that of the image
-        files (of PASCAL VOC 2008 to 2010).
-    n_references, draws
-        How many references metrics see, from 1 to 48: a number or several; and how many random
-        choices of them to average over (one with all 48).
-    labels
-        "consensus": a pair's right caption is what most of the 48 people preferred who compared it
-        with one reference each (the tables of VIFIDEL and CLIPScore); "direct": what most of the
-        10 or 11 people preferred who saw the image (the tables of TIGEr and FAIEr).
-    ties
-        What equal scores, and pairs that people are divided on, count; "drop": the pairs go.
-    limit
-        Only the first pairs of each category.
-
-    Raises InputError for files that are not there or not as they should be.
+    By the labels "consensus" a pair's right caption is what most of the 48 people preferred who
+    compared it with one reference each (the tables of VIFIDEL and CLIPScore), by "direct" what most
+    of the 10 or 11 preferred who saw the image (those of TIGEr and FAIEr). For `ties` see
+    `ForcedChoice`. Raises InputError for missing or wrong files.
     """
     counts = (n_references,) if isinstance(n_references, int) else tuple(n_references)
     if not counts or max(counts) > VOTES:

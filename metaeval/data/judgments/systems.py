@@ -93,29 +93,10 @@ def load_systems(
     fields: Fields | None = None,
     **reading: Unpack[Reading],
 ) -> SystemsTable:
-    """Your own table of systems.
+    """Your own table of systems; `conf/dataset/systems.yaml` describes the options.
 
-    Parameters
-    ----------
-    file
-        A `.csv`, `.tsv`, `.txt`, `.jsonl`, `.json`, `.parquet` or `.xlsx` file with a column
-        `system` and columns of numbers. An empty cell is a value that is not known.
-    name
-        What tables call the dataset.
-    human
-        The columns of people's values; by default those whose names begin with "human".
-    metrics
-        The columns of metrics' values; by default all other columns of numbers.
-    without
-        Systems that the first set leaves out ("Human"); a second set has all.
-    controls, lower_is_better
-        The metrics that are controls (length, …), and those whose lower values are better.
-    fields
-        What the file calls `system`, where it calls it otherwise.
-    reading
-        How the file is read: see `metaeval.data.own.tables.Reading`.
-
-    Raises InputError for a file that is not there or not as it should be.
+    An empty cell is a value that is not known. The first set leaves out the systems of `without`, a
+    second one has all. Raises InputError for a file that is not there or not as it should be.
     """
     if file is None:
         raise ConfigError("dataset=systems needs a file: dataset.file=FILE.csv")
@@ -192,19 +173,8 @@ def load_coco2015(
 ) -> SystemsTable:
     """The COCO captioning challenge of 2015: 14 teams, 15 submissions, and people's captions.
 
-    Parameters
-    ----------
-    root
-        The folder of the files; by default `coco2015` in the data folder.
-    references
-        The metrics' values with 5 or 40 references.
-    human
-        People's questions, the first is the main one; by default M1 … M5.
-    data
-        The data folder.
+    `conf/dataset/coco2015.yaml` describes the options.
 
-    Notes
-    -----
     M1: share of captions at least as good as a person's; M2: share that pass the Turing test; M3:
     correctness, M4: detail (1 to 5); M5: share similar to a person's.
     Some teams' names stand for later submissions than those that people judged. They are left out

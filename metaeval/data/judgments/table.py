@@ -97,23 +97,9 @@ def load_table(
 ) -> Judgments:
     """Judged captions from your own table.
 
-    Parameters
-    ----------
-    file
-        A `.jsonl`, `.json`, `.csv`, `.tsv`, `.txt`, `.parquet` or `.xlsx` file.
-    human
-        The column or columns that hold ratings, a dimension each; true and false are 1 and 0.
-    instances, images, data
-        As in `metaeval.data.annotated_images.annotated_images`; the names in `image_path` are
-        looked for in `images`.
-    image_source
-        As in `metaeval.data.annotated_images.sources_of_records`.
-    limit, protocol, options
-        As in `metaeval.data.judgments.benchmarks.load_expert`; the default ("plain") keeps
-        everything, averages several ratings of a caption, counts images as CIDEr's documents and
-        is quoted by τ-b. See `TableOptions` for the others.
-
-    Raises InputError for a file that is not there or not as it should be.
+    `conf/dataset/table.yaml` describes the options. The protocol "plain" keeps everything, averages
+    several ratings of a caption, counts images as CIDEr's documents and is quoted by τ-b. Raises
+    InputError for a file that is not there or not as it should be.
     """
     if file is None:
         raise ConfigError("dataset=table needs a file: dataset.file=FILE.jsonl (or .csv, .parquet)")

@@ -63,29 +63,12 @@ def load_own(
       columns), and perhaps `image_path`; next to a single `caption` there may be `references`.
 
     An image's first caption, in the order of the file (of token files in that of their numbers), is
-    the *Human* caption, the others are its references; there may be none. Two written forms of one
-    image id ("007" and "7", "a/1.jpg" and "b/1.jpg") are refused.
+    the *Human* caption, the others are its references; there may be none. Without a file the
+    dataset is the images of the folder `images`, without captions (see `images_by_id`).
+    `conf/dataset/own.yaml` describes the options.
 
-    Without a file the dataset is the images of the folder `images`, without captions (see
-    `images_by_id`).
-
-    Parameters
-    ----------
-    name, language
-        What tables call the dataset, and the captions' language; by default the file's stem, and
-        what is detected.
-    split
-        Of Karpathy's files, which: "test"; "all" for all. Needed where a file has several.
-    images, image_source
-        The folder of the image files; as in `metaeval.data.identity.sources_of`.
-    n_references, limit
-        How many references at most; only the first `limit` images by id.
-    fields
-        What a table calls its columns. Common names are recognised, which is logged.
-    reading
-        See `metaeval.data.own.tables.Reading`.
-
-    Raises InputError, naming file and record, for anything that is not so.
+    Raises InputError, naming file and record, for anything that is not so, and for two written
+    forms of one image id ("007" and "7", "a/1.jpg" and "b/1.jpg").
     """
     if file is None:
         if images is None:

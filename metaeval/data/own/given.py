@@ -79,10 +79,8 @@ def given_captions(
         raise InputError("no candidate caption", file=file)
     if len({type(i) for i in ids}) > 1:
         raise InputError("image ids must be all numbers or all strings", file=file)
-    captions = [
-        tidy.read(text, file=file, record=f"image {i!r}", field="caption")
-        for i, text in zip(ids, texts, strict=True)
-    ]
+    named = zip((f"image {i!r}" for i in ids), texts, strict=True)
+    captions = [tidy.read(t, file=file, record=i, field="caption") for i, t in named]
     known = sorted(set(ids))
     by_image = _by_image(references, known, candidates, "references")
 
