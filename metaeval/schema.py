@@ -39,7 +39,10 @@ from metaeval.options import (
 )
 from metaeval.runs.print_style import PrintStyle
 
-_HYDRA = {"_partial_": bool, **dict.fromkeys((TARGET, "_convert_", "_recursive_", "_args_"), Any)}
+_HYDRA: dict[str, Any] = {
+    "_partial_": bool,
+    **dict.fromkeys((TARGET, "_convert_", "_recursive_", "_args_"), Any),
+}
 _REFERENCE = re.compile(r"\$\{[\w.]+\}")  # stands for the value of another key, checked there
 _ELSEWHERE = Elsewhere()
 

@@ -77,11 +77,10 @@ class ClipPairs(ForcedChoice):
                 listed += [s[side] for _, sets in others for s in sets]
                 items = items_by_references(clips, listed)
                 ids = items.image_ids
-                words = tuple(r[0] for r in items.references)
                 documents = CaptionDataset(
                     self.name,
                     ids,
-                    words,
+                    tuple(r[0] for r in items.references),
                     items.references,
                     sources=self.sources,
                     notes=self.notes,

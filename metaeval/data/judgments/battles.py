@@ -240,11 +240,7 @@ def arrange_battles(
     """Battles as a dataset. Raises InputError where nothing is left, ConfigError for an option."""
     ties, own_captions = options.get("ties", "half"), options.get("own_captions", "drop")
     limit, photographed = options.get("limit"), options.get("image_source")
-    places: ImagePlaces = {
-        "instances": options.get("instances"),
-        "images": options.get("images"),
-        "data": options.get("data"),
-    }
+    places = ImagePlaces(**{key: options.get(key) for key in ImagePlaces.__annotations__})  # type: ignore[typeddict-item]
     read, messages = len(battles), list(notes)
     if limit is not None:
         first = set(sorted({b.image for b in battles})[:limit])
@@ -266,7 +262,7 @@ def arrange_battles(
         battles, declared=photographed, collection=name, **places
     )
     winner = np.array([b.winner for b in battles])
-    named = all(b.first_system and b.second_system for b in battles)
+    systems = tuple((b.first_system or "", b.second_system or "") for b in battles)
     return Battles(
         name=name,
         title=title,
@@ -287,9 +283,7 @@ def arrange_battles(
         data=places.get("data"),
         average="pairs",
         winner=winner,
-        systems=tuple((b.first_system or "", b.second_system or "") for b in battles)
-        if named
-        else (),
+        systems=systems if all(map(all, systems)) else (),
         raters=tuple(b.rater for b in battles),
         photographs={str(image): source for image, source in photographs.items()},
         names={b.image: b.file for b in battles if b.file},

@@ -273,14 +273,13 @@ def arrange(
     }
     items = items_by_references([j.image for j in chosen], [j.references for j in chosen])
     ids, documents = items.image_ids, _documents(chosen, protocol.documents)
-    first_words = tuple(r[0] if r else "" for r in items.references)
     files: dict[ImageId, str] = {j.image: j.file for j in chosen if j.file}
     photographs = tuple(chosen[j].source for j in items.caption)
     checksums = dict(sources)
     dataset = CaptionDataset(
         name,
         ids,
-        first_words,
+        tuple(r[0] if r else "" for r in items.references),
         items.references,
         sources=checksums,
         notes=tuple(notes),

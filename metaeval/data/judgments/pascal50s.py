@@ -148,7 +148,6 @@ class ForcedChoice:
         items = items_by_references(self.image, self._drawn(n_references, draw, seed))
         ids = items.image_ids
         photographs = tuple((self.photographs or {}).get(image) for image in ids)
-        words = tuple(r[0] if r else "" for r in items.references)
         parts = annotated_images(
             dict(zip(ids, photographs, strict=True)),
             names=self.names,
@@ -159,7 +158,7 @@ class ForcedChoice:
         documents = CaptionDataset(
             self.name,
             ids,
-            words,
+            tuple(r[0] if r else "" for r in items.references),
             items.references,
             sources=self.sources,
             notes=self.notes,

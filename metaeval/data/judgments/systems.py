@@ -142,17 +142,17 @@ def load_systems(
 
 def _columns(
     rows: Sequence[Row], human: Names, metrics: Names, path: Path
-) -> tuple[Sequence[str], Sequence[str]]:
+) -> tuple[list[str], list[str]]:
     """The columns of people's and of metrics' values, as given or by default."""
     columns = list(dict.fromkeys(key for _, record in rows for key in record))
     numeric = [c for c in columns if any(like_a_number(record.get(c)) for _, record in rows)]
-    human = human or [c for c in numeric if c.lower().startswith("human")]
-    metrics = metrics or [c for c in numeric if c not in (*human, SYSTEM)]
-    for option, chosen in (("human", human), ("metrics", metrics)):
+    people = list(human or [c for c in numeric if c.lower().startswith("human")])
+    others = list(metrics or [c for c in numeric if c not in (*people, SYSTEM)])
+    for option, chosen in (("human", people), ("metrics", others)):
         require_known(option, chosen, columns)
         if not chosen:
             raise ConfigError(f"dataset.{option}: name columns of {path}: {', '.join(columns)}")
-    return human, metrics
+    return people, others
 
 
 class _Submission(NamedTuple):

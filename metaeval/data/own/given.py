@@ -122,7 +122,11 @@ def _is_table(value: Any) -> bool:
 def _candidates(given: Any) -> tuple[list[ImageId], list[Any]]:
     """The image and the text of each candidate."""
     if _is_table(given):
-        return _table_candidates(given)
+        for column in ("image_id", "caption"):
+            if column not in given:
+                there = ", ".join(map(str, given.columns))
+                raise InputError(f"the table of candidates has no column '{column}', but {there}")
+        return [_plain_id(i) for i in given["image_id"]], list(given["caption"])
     if isinstance(given, str | Path):
         table = read_table(user_path(given))
         path, rows = table.path, table.rows
@@ -131,14 +135,6 @@ def _candidates(given: Any) -> tuple[list[ImageId], list[Any]]:
         pairs = [(i, text) for i, value in given.items() for text in _listed(value)]
         return [_plain_id(i) for i, _ in pairs], [text for _, text in pairs]
     return list(range(len(given))), given
-
-
-def _table_candidates(table: pd.DataFrame) -> tuple[list[ImageId], list[Any]]:
-    for column in ("image_id", "caption"):
-        if column not in table:
-            there = ", ".join(map(str, table.columns))
-            raise InputError(f"the table of candidates has no column '{column}', but {there}")
-    return [_plain_id(i) for i in table["image_id"]], list(table["caption"])
 
 
 def _by_image(given: Any, known: list[ImageId], candidates: Any, what: str) -> dict[ImageId, Any]:
