@@ -380,9 +380,8 @@ def _drawn(
 ) -> list[tuple[ImageId, str, str]]:
     """Images with two systems that have captioned them, drawn without repetition."""
     names = sorted(systems)
-    images = sorted({image for captions in systems.values() for image in captions}, key=str)
-    if limit is not None:
-        images = sorted(images, key=str)[:limit]
+    every = {image for captions in systems.values() for image in captions}
+    images = sorted(every, key=str)[:limit]
     possible = [
         (image, a, b)
         for image in images
@@ -393,8 +392,5 @@ def _drawn(
     rng = np.random.default_rng([_DRAWS, seed])
     chosen = rng.permutation(len(possible))[:n]
     turned = rng.random(len(chosen)) < 0.5
-    drawn = []
-    for k, turn in zip(chosen.tolist(), turned.tolist(), strict=True):
-        image, a, b = possible[k]
-        drawn.append((image, b, a) if turn else (image, a, b))
-    return drawn
+    drawn = zip((possible[k] for k in chosen.tolist()), turned.tolist(), strict=True)
+    return [(image, b, a) if turn else (image, a, b) for (image, a, b), turn in drawn]
