@@ -16,17 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, wraps
 from importlib import import_module
-from typing import (
-    Annotated,
-    Any,
-    Literal,
-    NamedTuple,
-    TypeVar,
-    Unpack,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_type_hints
 
 from annotated_types import Ge, Gt, Interval
 from pydantic import ConfigDict, Field, GetCoreSchemaHandler, TypeAdapter, ValidationError
@@ -263,8 +253,8 @@ def options_of(maker: Callable[..., Any]) -> Options:
                 known.setdefault(name, hints.get(name, Any))
         if others is None:
             return Options(known, False)
-        if get_origin(others) is Unpack:
-            return Options(known | get_type_hints(get_args(others)[0], include_extras=True), False)
+        if is_typeddict(kind := (get_args(others) or (None,))[0]):  # in `Unpack[…]`
+            return Options(known | get_type_hints(kind, include_extras=True), False)
     return Options(known, True)
 
 

@@ -363,6 +363,7 @@ REFUSED: list[Row] = [
     ),
     (nothing, lambda _: load_own(), {}, "dataset=own needs a file"),
     (CAPTIONS, C, {"limit": 0}, r"load_own\.limit: 0 is not a whole number"),
+    (CAPTIONS, C, {"splt": "test"}, r"load_own\.splt: unknown option; did you mean 'split'"),
     (CAPTIONS, C, {"split": "test"}, "this one has no splits"),
     (CAPTIONS, C, {"images": "none"}, r"correct dataset\.images"),
     *(
