@@ -29,7 +29,8 @@ import numpy.typing as npt
 import torch
 
 from benchmarks.host import replace_sets
-from metaeval.data.coco.load import find_coco_captions, load_coco
+from metaeval.data.coco.files import find_coco_captions
+from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.java.services import find_java
 from metaeval.metrics.base import Metric

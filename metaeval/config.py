@@ -24,7 +24,7 @@ from metaeval import choices, installation
 from metaeval.compute.networks import load_once
 from metaeval.errors import ConfigError, MetaevalError
 from metaeval.metrics.base import Metric
-from metaeval.options import MOST_NAMES, OptionError, did_you_mean
+from metaeval.options import MOST_NAMES, OptionError, did_you_mean, unknown
 from metaeval.overrides import merge, metric_overrides, outside_the_grammar
 from metaeval.runs.environment import from_environment
 
@@ -319,8 +319,7 @@ def build(name: str, config: DictConfig, within: tuple[str, ...] = ()) -> Metric
     for each in of:
         part = str(each).partition("/")[0]
         if part not in config.metric and part not in metric_names():
-            meant = did_you_mean(part, metric_names())
-            raise ConfigError(f"metric.{name}.of: unknown metric '{part}'{meant}")
+            raise unknown(f"metric.{name}.of", "metric", part, metric_names())
         add_metric(config, part)
         parts.append(build(part, config, (*within, name)))
     made: Metric = component(node, f"metric.{name}", parts=parts)

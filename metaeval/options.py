@@ -1,7 +1,8 @@
 """Options: the annotation of an argument or field is the only validation of its value.
 
 pydantic holds values against annotations, strictly: `true` is not a number, `"1"` is not `1`.
-`problems` does so for the values of a configuration, `checked` for callers from Python.
+`option_problems` does so for the options of a component: `metaeval.schema` asks it for each in a
+configuration before a run, `checked` for callers from Python.
 
 Not in pydantic, therefore here: the options that a class takes (`options_of` follows `**options`
 to the base classes), options of a class that is imported late (`OptionsOf`), and one line per wrong
@@ -252,15 +253,18 @@ def options_of(maker: Callable[..., Any]) -> Options:
                 known.setdefault(name, hints.get(name, Any))
         if others is None:
             return Options(known, False)
-        if others is not Any:
-            return Options(known | _unpacked(others), False)
+        if is_typeddict(kind := (get_args(others) or (None,))[0]):  # in `Unpack[…]`
+            return Options(known | get_type_hints(kind, include_extras=True), False)
     return Options(known, True)
 
 
-def _unpacked(others: Any) -> dict[str, Any]:
-    """The options of a TypedDict, or of one in `Unpack[…]`; none where any are taken."""
-    unpacked = get_args(others)[0] if get_args(others) else others
-    return {} if unpacked is Any else get_type_hints(unpacked, include_extras=True)
+def option_problems(options: Options, given: Mapping[str, Any], key: str) -> Iterator[str]:
+    """What is wrong with the options given to a component, a line each; `key` is its name."""
+    for name, value in given.items():
+        if name in options.known:
+            yield from problems(value, options.known[name], f"{key}.{name}")
+        elif not options.others:
+            yield unknown_option(f"{key}.{name}", options.known)
 
 
 def _signatures(maker: Callable[..., Any]) -> Iterator[Callable[..., Any]]:
@@ -277,25 +281,12 @@ def _signatures(maker: Callable[..., Any]) -> Iterator[Callable[..., Any]]:
 
 @cache
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:
-    """Name → annotation; `Any` for what is only imported for type checkers."""
+    """Name → annotation; nothing where one is a name that only type checkers know, or where it is
+    not a function of Python's."""
     try:
         return get_type_hints(function, include_extras=True)
-    except NameError:
-        return {
-            name: _evaluated(annotation, function)
-            for name, annotation in function.__annotations__.items()
-        }
-    except TypeError:  # not a function of Python's
+    except (NameError, TypeError):
         return {}
-
-
-def _evaluated(annotation: Any, function: Callable[..., Any]) -> Any:
-    if not isinstance(annotation, str):
-        return annotation
-    try:
-        return eval(annotation, vars(inspect.getmodule(function) or object()))
-    except NameError:
-        return Any
 
 
 def checked(made: Made) -> Made:
@@ -306,22 +297,14 @@ def checked(made: Made) -> Made:
     if inspect.isclass(made):
         setattr(made, "__init__", checked(made.__init__))  # noqa: B010
         return made
-    signature, method = inspect.signature(made), made.__name__ == "__init__"
-    parameters = signature.parameters.values()
-    rest = next((p.name for p in parameters if p.kind is p.VAR_KEYWORD), "")
+    names = list(inspect.signature(made).parameters)
 
     @wraps(made)
     def call(*args: Any, **kwargs: Any) -> Any:
-        given = signature.bind(*args, **kwargs).arguments
-        name, hints = type(args[0]).__name__ if method else made.__name__, _hints(made)
-        given |= given.pop(rest, {})
-        known = {**_unpacked(hints.get(rest, Any)), **hints}
-        wrong = [
-            line
-            for option, value in given.items()
-            for line in problems(value, known.get(option, Any), f"{name}.{option}")
-        ]
-        if wrong:
+        given = {**dict(zip(names, args, strict=False)), **kwargs}
+        made_of = given.pop("self", None)
+        name = made.__name__ if made_of is None else type(made_of).__name__
+        if wrong := list(option_problems(options_of(made), given, name)):
             raise OptionError(name, wrong)
         return made(*args, **kwargs)
 

@@ -32,14 +32,17 @@ from metaeval.options import (
     Rate,
     Seed,
     is_unicode,
+    option_problems,
     options_of,
     problems,
     shown,
-    unknown_option,
 )
 from metaeval.runs.print_style import PrintStyle
 
-_HYDRA = frozenset({"_target_", "_partial_", "_convert_", "_recursive_", "_args_"})
+_HYDRA: dict[str, Any] = {
+    "_partial_": bool,
+    **dict.fromkeys((TARGET, "_convert_", "_recursive_", "_args_"), Any),
+}
 _REFERENCE = re.compile(r"\$\{[\w.]+\}")  # stands for the value of another key, checked there
 _ELSEWHERE = Elsewhere()
 
@@ -231,25 +234,17 @@ def _of_component(node: Mapping[str, object], key: str) -> Iterator[str]:
             "rename the parameter"
         )
         return
-    known, others = component_options(maker, key)
-    if "_partial_" in node:
-        yield from problems(node["_partial_"], bool, f"{key}._partial_")
-    for name, value in node.items():
-        if name in known:
-            yield from problems(value, known[name], f"{key}.{name}")
-        elif name not in _HYDRA and not others:
-            yield unknown_option(f"{key}.{name}", known)
+    yield from option_problems(component_options(maker, key), node, key)
 
 
 def component_options(maker: Any, key: str) -> Options:
     """The options of the component at a key: the parameters of its class or function, and those
     that are not."""
     known, others = options_of(maker)
-    if cites(key):
-        return Options({**known, CITATION: list[str]}, others)
     added = {"corruption": Degrees, "report": PrintStyle}.get(key)
     more = {} if added is None else get_type_hints(added, include_extras=True)
-    return Options({**known, **more}, others)
+    cited = {CITATION: list[str]} if cites(key) else {}
+    return Options({**_HYDRA, **known, **more, **cited}, others)
 
 
 def located(path: str) -> Any:

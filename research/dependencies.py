@@ -19,14 +19,13 @@ from pathlib import Path
 
 import numpy as np
 
-from metaeval.text.scene_graphs.dependencies.linear import Linear, Strings
+from metaeval.text.scene_graphs.dependencies.linear import Context, Linear, Strings
 from metaeval.text.scene_graphs.dependencies.parser import (
     ARC_FEATURES,
     SHIFT,
     TAG_FEATURES,
     State,
     attach_sentences,
-    feature_names,
     lemma,
     pad_words,
     tag_context,
@@ -103,6 +102,32 @@ class AveragedPerceptron:
         return Linear(
             self.classes, self.templates, "".join(f"{n}\n" for n in names).encode(), weights
         )
+
+
+def feature_names(
+    templates: Mapping[str, Sequence[int]], context: Context, strings: Sequence[str]
+) -> list[str]:
+    """The names of a context's features, as a model is trained with them."""
+    return [
+        letter + " ".join(strings[context[field]] for field in fields)
+        for letter, fields in templates.items()
+    ]
+
+
+def save(model: Linear, file: Path, least: int = 1) -> None:
+    """Write the names, and the weights of at least `least` either way; the others are lost."""
+    weights = np.where(np.abs(model.weights) >= least, model.weights, 0)
+    used = np.flatnonzero(weights.any(axis=1))
+    rows, columns = np.nonzero(weights[used])
+    lines = model.names.split(b"\n")
+    np.savez_compressed(
+        file,
+        classes=np.frombuffer("\n".join(model.classes).encode(), dtype=np.uint8),
+        features=np.frombuffer(b"\n".join(lines[row] for row in used), dtype=np.uint8),
+        values=weights[used][rows, columns],
+        columns=columns.astype(np.uint8),
+        counts=np.bincount(rows, minlength=len(used)).astype(np.uint8),
+    )
 
 
 def read_examples(lines: Iterable[str]) -> list[Example]:
@@ -287,11 +312,11 @@ def main() -> None:
     lemmas = json.dumps(learn_lemmas(lines[:cut]), indent=0, ensure_ascii=False)
     (options.out / "lemmas.json").write_text(lemmas + "\n", encoding="utf-8")
     tags_model = train_tagger(examples, 6)
-    tags_model.save(options.out / "tagger.npz", _LEAST_TAGS)
+    save(tags_model, options.out / "tagger.npz", _LEAST_TAGS)
     arcs_model = train_parser(
         examples, tags, options.rounds, lambda r, v: print(f"round {r}: {v:.4f}", flush=True)
     )
-    arcs_model.save(options.out / "arcs.npz", _LEAST_ARCS)
+    save(arcs_model, options.out / "arcs.npz", _LEAST_ARCS)
     total = tagged = attached = labelled = 0
     words = [example.words for example in dev]
     guesses_of = tag_sentences(tags_model, words)

@@ -94,9 +94,9 @@ class CaptionDataset:
     references
         n tuples of references; the human caption is not among them by position.
     pool_ids, pool
-        Ids and human captions of the *whole* file, before any `limit`. Corruptions draw on these
-        (the bag of words, another image's caption), so that what happens to one caption does not
-        depend on which other images are in the run.
+        Ids and human captions of the *whole* file, before any `limit`; by default those of the n
+        images. Corruptions draw on these (the bag of words, another image's caption), so that what
+        happens to one caption does not depend on which other images are in the run.
     image_source, pool_source
         Which photograph each image (of the pool) is: "coco:391895", `None` where it is not known.
         Weights never score a photograph that they have learned from, and none that is not known.
@@ -126,8 +126,8 @@ class CaptionDataset:
     image_ids: tuple[ImageId, ...]
     human: tuple[str, ...]
     references: tuple[tuple[str, ...], ...]
-    pool_ids: tuple[ImageId, ...]
-    pool: tuple[str, ...]
+    pool_ids: tuple[ImageId, ...] = ()
+    pool: tuple[str, ...] = ()
     sources: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     fallback: str | None = None
@@ -147,6 +147,10 @@ class CaptionDataset:
     def __post_init__(self) -> None:
         if not self.image_ids:
             raise ValueError("a dataset needs at least one image")
+        if not self.pool_ids:
+            whole = {"pool_ids": "image_ids", "pool": "human", "pool_source": "image_source"}
+            for name, of_images in whole.items():
+                object.__setattr__(self, name, getattr(self, of_images))
         of_ids = {"image_ids": ("human", "references", "image_source", "documents")}
         for ids, names in {**of_ids, "pool_ids": ("pool", "pool_source")}.items():
             for name in names:

@@ -1,9 +1,9 @@
-"""Java programs, run to their end (`run_once`) or talked to line by line (`JavaProcess`).
+"""Java programs that are talked to line by line (`JavaProcess`).
 
-METEOR, SPICE's parser and the PTB tokeniser all run here, under the same care: a fixed locale and
-encoding (a decimal comma breaks METEOR), a heap that the machine can give, stderr always drained
-and shown when something fails, a limit on time, and no JVM left behind after success, failure,
-Ctrl-C or the death of our process.
+METEOR and SPICE's parser run here with the same care: a fixed locale and encoding (a decimal comma
+breaks METEOR), a heap that the machine can give, stderr always drained and shown when something
+fails, a limit on time, and no JVM left behind after success, failure, Ctrl-C or the death of our
+process.
 
 On Linux the kernel ends the child when we die, even by SIGKILL (`prctl(PR_SET_PDEATHSIG)`). That
 signal is tied to the *thread* that forked the child, so every child is forked by one thread which
@@ -58,9 +58,7 @@ _spawner: ThreadPoolExecutor | None = None  # with one thread, which forks all c
 _alive: set[subprocess.Popen[bytes]] = set()
 
 
-def spawn(
-    command: Sequence[str], env: Mapping[str, str], cwd: Path | None = None
-) -> subprocess.Popen[bytes]:
+def spawn(command: Sequence[str], env: Mapping[str, str]) -> subprocess.Popen[bytes]:
     """Start `command` (its first item a full path) with three pipes; `end` it when done.
 
     Raises OSError where the program cannot be started.
@@ -68,7 +66,7 @@ def spawn(
     full = list(command)
     if sys.platform == "linux" and sys.executable:
         full = [sys.executable, "-I", "-S", "-c", _BEFORE_EXEC, str(os.getpid()), *full]
-    future = _spawning_thread().submit(_popen, full, env, cwd)
+    future = _spawning_thread().submit(_popen, full, env)
     try:
         return future.result()
     except BaseException:  # Ctrl-C while the thread was starting it: end it when it is there
@@ -99,16 +97,13 @@ def _spawning_thread() -> ThreadPoolExecutor:
         return _spawner
 
 
-def _popen(
-    command: Sequence[str], env: Mapping[str, str], cwd: Path | None
-) -> subprocess.Popen[bytes]:
+def _popen(command: Sequence[str], env: Mapping[str, str]) -> subprocess.Popen[bytes]:
     process = subprocess.Popen(
         command,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=env,
-        cwd=cwd,
         process_group=0 if os.name == "posix" else None,
     )
     _alive.add(process)
@@ -184,15 +179,14 @@ def _start(
     args: Sequence[str],
     what: str,
     heap: int,
-    options: Sequence[str] = (),
-    cwd: Path | None = None,
+    options: Sequence[str],
 ) -> subprocess.Popen[bytes]:
     """Start the launcher with its heap (MiB, cut to half the memory), locale and the rest."""
     # the crash report of a JVM does not go into the user's folder
     crash = f"-XX:ErrorFile={tempfile.gettempdir()}/hs_err_pid%p.log"
     command = [str(java.executable), f"-Xmx{heap_mib(heap)}m", crash, *_FIXED, *options, *args]
     try:
-        return spawn(command, _environment(), cwd)
+        return spawn(command, _environment())
     except OSError as error:
         raise JavaError(what, f"cannot be started ({error})") from None
 
@@ -223,61 +217,11 @@ class _Drain(threading.Thread):
             pass
 
     def text(self) -> str:
-        """Return what was read, after waiting a moment for the end of the stream."""
+        """Return what was read, after waiting a moment for the end of the stream; without the
+        JVM's lines on options from the environment."""
         self.join(2)
-        return _readable(self._bytes)
-
-
-def _readable(stderr: bytes | bytearray) -> str:
-    """Return the end of what a JVM wrote, without its lines on options from the environment."""
-    lines = stderr[-_TAIL:].decode(errors="replace").splitlines(keepends=True)
-    return "".join(x for x in lines if not x.startswith("Picked up "))
-
-
-def run_once(
-    java: JavaRuntime,
-    args: Sequence[str],
-    *,
-    what: str,
-    heap: int,
-    timeout: float,
-    stdin: bytes = b"",
-    cwd: Path | None = None,
-) -> bytes:
-    """Run a Java program to its end and return its stdout.
-
-    Parameters
-    ----------
-    args
-        What follows the JVM's options: `["-cp", path, "Main", "in.txt"]`, `["-jar", …]`.
-    what
-        The program's name in messages: "SPICE".
-    heap
-        MiB; never more than half of the machine's memory is used.
-    timeout
-        Seconds that the whole run may take.
-    stdin
-        All that it reads.
-    cwd
-        Its working directory.
-
-    Raises
-    ------
-    JavaError
-        It could not be started, ran out of time, or ended with an exit code other than 0.
-    """
-    process = _start(java, args, what, heap, cwd=cwd)
-    try:
-        stdout, stderr = process.communicate(stdin, timeout)
-    except subprocess.TimeoutExpired:
-        end(process)
-        _, stderr = process.communicate()
-        raise JavaError(what, f"not done after {timeout:g} s, ended", _readable(stderr)) from None
-    finally:
-        end(process)
-    if process.returncode != 0:
-        raise JavaError(what, f"ended with {_describe_exit(process.returncode)}", _readable(stderr))
-    return stdout
+        lines = self._bytes.decode(errors="replace").splitlines(keepends=True)
+        return "".join(x for x in lines if not x.startswith("Picked up "))
 
 
 def _describe_exit(code: int) -> str:
@@ -289,9 +233,22 @@ def _describe_exit(code: int) -> str:
 class JavaProcess:
     """A Java program that answers each line on stdin with one line on stdout, in order.
 
-    A context manager. Parameters as of `run_once`, but `silence` is how many seconds it may take
-    from one reply to the next, and `options` are further ones of the JVM, before `args`. One that
-    failed is ended and stays so.
+    A context manager. One that failed is ended and stays so.
+
+    Parameters
+    ----------
+    args
+        What follows the JVM's options: `["-cp", path, "Main"]`, `["-jar", …]`.
+    what
+        The program's name in messages: "SPICE".
+    heap
+        MiB; never more than half of the machine's memory is used.
+    silence
+        How many seconds it may take from one reply to the next.
+    options
+        Further options of the JVM.
+
+    Raises JavaError where it cannot be started.
     """
 
     def __init__(

@@ -81,7 +81,7 @@ class Length(Metric):
     Parameters
     ----------
     tokenizer
-        "ptb", "java" or "whitespace".
+        "ptb" or "whitespace".
     """
 
     name = "length"
@@ -130,7 +130,7 @@ class LongestCopy(Metric):
     Parameters
     ----------
     tokenizer
-        "ptb", "java" or "whitespace".
+        "ptb" or "whitespace".
     control
         Whether metrics are compared with it; `False`: it is a metric like any other.
     """
@@ -203,7 +203,7 @@ class BigramModel(Metric):
     k
         What is added to every count, above 0.
     tokenizer
-        "ptb", "java" or "whitespace".
+        "ptb" or "whitespace".
     control
         Whether metrics are compared with it; `False`: it is a metric like any other.
     """

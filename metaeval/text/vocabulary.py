@@ -21,7 +21,6 @@ import numpy.typing as npt
 
 from metaeval.compute.device import missing_packages
 from metaeval.data.dataset import Absent
-from metaeval.data.records import json_type
 from metaeval.errors import InputError
 from metaeval.readers.files import read_json
 from metaeval.text.tokenizers.base import get
@@ -53,11 +52,11 @@ class Vocabulary:
         self.tokenizer = tokenizer
         self._numbers = {word: i for i, word in enumerate(self.words)}
         if self.words[:4] != SPECIAL:
-            raise ValueError(f"a vocabulary begins with {', '.join(SPECIAL)}")
+            raise ValueError(f"the first four words must be {', '.join(SPECIAL)}")
         if len(self._numbers) != len(self.words):
             raise ValueError("a vocabulary has no word twice")
         if tokenizer not in (PTB, NLTK):
-            raise ValueError(f"unknown tokenizer '{tokenizer}'")
+            raise ValueError(f"the tokenizer must be '{PTB}' or '{NLTK}', not {tokenizer!r:.40}")
 
     @classmethod
     def build(cls, captions: Iterable[str], min_count: int = 4) -> Vocabulary:
@@ -123,14 +122,10 @@ class Vocabulary:
                 problem = f"has the number {number} of {words[number]!r:.40}"
                 raise InputError(problem, file=path, record=f"word {word!r:.40}", field="word2idx")
             words[number] = word
-        tokenizer = value.get("tokenizer", NLTK)
-        if tokenizer not in (PTB, NLTK):
-            problem = f"must be '{PTB}' or '{NLTK}', not {_shown(tokenizer)}"
-            raise InputError(problem, file=path, field="tokenizer")
-        if tuple(words[:4]) != SPECIAL:
-            problem = f"the first four words must be {', '.join(SPECIAL)}"
-            raise InputError(problem, file=path, field="word2idx")
-        return cls([word for word in words if word is not None], tokenizer)
+        try:
+            return cls([word for word in words if word is not None], value.get("tokenizer", NLTK))
+        except ValueError as error:
+            raise InputError(str(error), file=path) from None
 
     def missing(self) -> Absent | None:
         """What keeps captions from being split: SCAN's tokeniser needs the package nltk."""
@@ -177,7 +172,3 @@ _SENTENCE_END = re.compile(
 @cache
 def _nltk() -> Any:
     return import_module("nltk.tokenize.destructive").NLTKWordTokenizer().tokenize
-
-
-def _shown(value: Any) -> str:
-    return repr(value) if isinstance(value, str) else json_type(value)

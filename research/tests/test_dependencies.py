@@ -18,9 +18,9 @@ def test_what_is_trained_is_learned_and_survives_the_disk(tmp_path: Path) -> Non
     """CoreNLP's 36 sentences, learned by heart: the oracle leads to the very trees."""
     examples = train.read_examples(TREES.read_text(encoding="utf-8").splitlines())
     assert len(examples) >= 36
-    train.train_tagger(examples, 12).save(tmp_path / "tagger.npz")
+    train.save(train.train_tagger(examples, 12), tmp_path / "tagger.npz")
     tags = [example.tags for example in examples]
-    train.train_parser(examples, tags, 12, lambda *_: None).save(tmp_path / "arcs.npz")
+    train.save(train.train_parser(examples, tags, 12, lambda *_: None), tmp_path / "arcs.npz")
     words = [example.words for example in examples]
     guesses = tag_sentences(Linear.load(tmp_path / "tagger.npz", TAG_FEATURES), words)
     arcs = attach_sentences(Linear.load(tmp_path / "arcs.npz", ARC_FEATURES), words, tags)

@@ -19,8 +19,7 @@ def test_a_subset_keeps_what_belongs_together_and_the_pool() -> None:
     whole = _dataset()
     objects = whole.part("objects")
     few = whole.subset([3, 1])
-    assert (few.image_ids, few.human) == ((5, 9), ("b", "d"))
-    assert few.references == (("bb",), ("dd",))
+    assert (few.image_ids, few.human, few.references) == ((5, 9), ("b", "d"), (("bb",), ("dd",)))
     assert (few.name, few.pool) == (whole.name, whole.pool)
     assert few.part("objects") is objects  # loaded once, for parts go by image id
     assert whole.limited(2) == whole.subset([0, 1])
@@ -57,7 +56,14 @@ def test_an_id_that_is_there_several_times_is_not_a_position() -> None:
     assert _dataset().positions() == {3: 0, 5: 1, 8: 2, 9: 3}
     with pytest.raises(ValueError, match="several sets of references"):
         _two_sets().positions()
-    with pytest.raises(ValueError, match="ascending"):
-        replace(_two_sets(), image_ids=(5, 8, 5))
-    with pytest.raises(ValueError, match="documents differ in length"):
-        replace(_two_sets(), documents=(1, 1))
+    wrong = {"image_ids": ((5, 8, 5), "ascending"), "documents": ((1, 1), "documents differ in le")}
+    for field, (value, problem) in wrong.items():
+        with pytest.raises(ValueError, match=problem):
+            replace(_two_sets(), **{field: value})
+
+
+def test_the_pool_is_the_images_unless_it_is_given() -> None:
+    data = CaptionDataset("x", (1, 2), ("a", "b"), ((), ()), image_source=("coco:1", None))
+    for each in (data, data.subset([0])):
+        pool = each.pool_ids, each.pool, each.pool_source
+        assert pool == ((1, 2), ("a", "b"), ("coco:1", None))

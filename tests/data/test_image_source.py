@@ -17,28 +17,29 @@ from metaeval.weights import pretrained
 from metaeval.weights.pretrained import PretrainedWeights, image_keys
 from tests.data.judgments.test_judgments import thumb
 from tests.data.pairs.pair_files import coco, sugarcrepe
+from tests.data.table_files import write
 from tests.shared import write_json, write_lines
 from tests.vision.regions.region_cases import dataset
 
 
 def test_the_number_is_read_from_file_names() -> None:
-    for name in ("COCO_val2014_000000391895.jpg", "val2017/000000391895.jpg", "000000391895.png"):
-        assert source_of_file(name) == "coco:391895"
-    assert coco_number("coco:391895") == 391895
-    flickr = "flickr8k:1000268201_693b08cb0e"
-    assert source_of_file("1000268201_693b08cb0e.jpg", "flickr8k") == flickr
-    assert coco_number(flickr) is None
-    assert source_of_file("img7.jpg") is source_of_file(None) is coco_number(None) is None
+    names = ("COCO_val2014_000000391895.jpg", "val2017/000000391895.jpg", "000000391895.png")
+    assert [*map(source_of_file, (*names, "img7.jpg", None))] == ["coco:391895"] * 3 + [None] * 2
+    flickr = source_of_file("1000268201_693b08cb0e.jpg", "flickr8k")
+    assert flickr == "flickr8k:1000268201_693b08cb0e"
+    assert [*map(coco_number, ("coco:391895", flickr, None))] == [391895, None, None]
 
 
 def test_what_the_user_declares() -> None:
-    names = {1: "COCO_val2014_000000000042.jpg"}
-    assert sources_of([1, 2], names) == {1: "coco:42", 2: None}
-    assert sources_of([1, 2], names, declared="coco") == {1: "coco:1", 2: "coco:2"}
-    assert sources_of([1], {}, declared="other", collection="mine") == {1: "other:mine/1"}
     named = ["COCO_val2014_000000000042.jpg", "000000391895.jpg", "7"]
-    found = list(sources_of(named, {}, declared="coco").values())
-    assert found == ["coco:42", "coco:391895", "coco:7"]
+    for ids, declared, found in (
+        ([1, 2], None, ["coco:42", None]),
+        ([1, 2], "coco", ["coco:1", "coco:2"]),
+        ([1], "other", ["other:mine/1"]),
+        (named, "coco", ["coco:42", "coco:391895", "coco:7"]),
+    ):
+        sources = sources_of(ids, {1: named[0]}, declared=declared, collection="mine")
+        assert list(sources.values()) == found
 
 
 def instances(path: Path, *numbers: int) -> Path:
@@ -51,33 +52,30 @@ def instances(path: Path, *numbers: int) -> Path:
             for k, n in enumerate(numbers)
         ],
     }
-    path.parent.mkdir(parents=True, exist_ok=True)
-    return write_json(path, content)
+    return write(path, content)
 
 
 def test_objects_and_images_by_coco_id(tmp_path: Path) -> None:
     """Two files of objects, of which the one with more of the images is asked first."""
     instances(tmp_path / "annotations" / "instances_val2017.json", 7, 42)
     instances(tmp_path / "annotations" / "instances_karpathy_test.json", 42, 974, 975)
-    (tmp_path / "val2017").mkdir()
-    (tmp_path / "val2017" / "000000000042.jpg").write_bytes(b"")
+    file = write(tmp_path / "val2017/000000000042.jpg", b"")
     sources = {"a": "coco:42", "b": "coco:7", "c": "coco:974", "d": "flickr8k:x", "e": None}
     checksums: dict[str, str] = {}
     parts = annotated_images(sources, data=tmp_path, checksums=checksums)
     objects, images = parts["objects"](), parts["images"]()
-    assert sorted(objects) == ["a", "b", "c"]
-    assert objects["a"].boxes[0].tolist() == [0, 0, 0.2, 0.5]  # val2017 has two of the images too
-    assert objects["c"].labels == ("dog",)
+    # val2017 has two of the images too
+    assert {key: (of.labels, *of.boxes[0, 2:].tolist()) for key, of in objects.items()} == {
+        key: (("dog",), width, 0.5) for key, width in (("a", 0.2), ("b", 0.1), ("c", 0.2))
+    }
     assert checksums.keys() == {"instances_val2017.json", "instances_karpathy_test.json"}
-    file = tmp_path / "val2017" / "000000000042.jpg"
     assert (images.path("a"), images.path("b")) == (file, None)
     val2017 = tmp_path / "annotations" / "instances_val2017.json"
-    own = annotated_images(sources, val2017, data=tmp_path)["objects"]()
-    assert sorted(own) == ["a", "b"]
+    assert sorted(annotated_images(sources, val2017, data=tmp_path)["objects"]()) == ["a", "b"]
     flickr = {f"{k} x": "flickr8k:x" for k in range(3)}  # three documents of one photograph
     one = annotated_images(flickr, data=tmp_path)["objects"]()
-    assert "none of the 1 images is known" in one.reason
-    assert "image_source=coco" not in one.remedy  # these are known not to be COCO's
+    told = ("none of the 1 images is known" in one.reason, "image_source=coco" in one.remedy)
+    assert told == (True, False)  # these are known not to be COCO's
     nobody = annotated_images({"d": "flickr8k:x", "e": None}, data=tmp_path)["objects"]()
     assert "none of the 2 images is known to be one of COCO's" in nobody.reason
 
@@ -92,9 +90,9 @@ def test_the_guard_sees_the_image_behind_any_document(tmp_path: Path, documents:
     thumb(tmp_path)  # six captions of COCO's 974 and 2453
     judged = load_thumb(root=tmp_path, documents=documents)
     n_documents = {"image": 2, "pair": 6, "rating": 6}[documents]
-    assert (len(judged.dataset), len(judged.dataset.corpus())) == (2, n_documents)
-    seen = weights_that_know(974).overlap(judged.dataset)[judged.image_index]
-    assert seen.tolist() == [True] * 3 + [False] * 3
+    seen = weights_that_know(974).overlap(judged.dataset)[judged.image_index].tolist()
+    found = len(judged.dataset), len(judged.dataset.corpus()), seen
+    assert found == (2, n_documents, [True] * 3 + [False] * 3)
     # the choice of weights looks at the pool, by the same identity
     keys = image_keys(judged.dataset, pool=True)
     assert np.isin(keys, weights_that_know(2453).seen).sum() == 1
@@ -103,10 +101,9 @@ def test_the_guard_sees_the_image_behind_any_document(tmp_path: Path, documents:
 def test_the_guard_sees_the_image_of_a_pair(tmp_path: Path) -> None:
     """An image with two true captions is two documents; both are refused, and no other."""
     pairs = load_sugarcrepe(data=sugarcrepe(coco(tmp_path)), kinds=["replace_obj"])
-    assert len(pairs.dataset) == 5
-    seen = weights_that_know(139).overlap(pairs.dataset)[pairs.image_index]
-    assert seen.tolist() == [p.image == "000000000139.jpg" for p in pairs.pairs]
-    assert seen.sum() == 2
+    seen = weights_that_know(139).overlap(pairs.dataset)[pairs.image_index].tolist()
+    assert seen == [p.image == "000000000139.jpg" for p in pairs.pairs]
+    assert (len(pairs.dataset), sum(seen)) == (5, 2)
 
 
 def renumbered(path: Path, names: bool) -> Path:
@@ -130,10 +127,9 @@ def test_renumbered_images_are_seen_through_or_refused(
     path = tmp_path / "captions.json"
     weights = weights_that_know(391895)
     named, nameless = (load_renumbered(path, names) for names in (True, False))
-    assert weights.overlap(named).tolist() == [True, False]
-    assert weights.overlap(named.subset([1])).tolist() == [False]
+    overlaps = [weights.overlap(each).tolist() for each in (named, named.subset([1]), nameless)]
+    assert overlaps == [[True, False], [False], [True, True]]
     assert nameless.image_source == (None, None)
-    assert weights.overlap(nameless).tolist() == [True, True]
     for source in ("other", "coco"):
         assert not weights.overlap(load_renumbered(path, False, image_source=source)).any()
     # and the choice says why, and what helps

@@ -3,13 +3,13 @@
 from pathlib import Path
 
 from metaeval.data.annotated_images import ImageFiles
+from tests.data.table_files import write
 
 
 def test_names_folders_and_counts(tmp_path):
-    for name in ("a.jpg", "000000000042.jpg", "val2014/b.jpg", "c.jpg"):
-        (tmp_path / "images" / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "images" / name).write_bytes(b"")
-    (tmp_path / "secret.jpg").write_bytes(b"")
+    there = ("images/a.jpg", "images/000000000042.jpg", "images/val2014/b.jpg", "images/c.jpg")
+    for name in (*there, "secret.jpg"):
+        write(tmp_path / name, b"")
     (tmp_path / "images" / "folder.jpg").mkdir()
     images = ImageFiles(
         tmp_path / "images",
@@ -29,17 +29,14 @@ def test_names_folders_and_counts(tmp_path):
     found = {1: "a.jpg", 2: "000000000042.jpg", 3: "val2014/b.jpg", 4: "c.jpg"}
     expected = {i: folder / found[i] if i in found else None for i in range(1, 11)}
     assert {i: images.path(i) for i in range(1, 11)} == expected
-    assert (len(images), images.count([1, 5, 3, 77])) == (4, 2)
-    assert (4 in images, 5 in images) == (True, False)
-    assert str(images) == f"4 of 9 files in {folder}"
+    counts = len(images), images.count([1, 5, 3, 77]), 4 in images, 5 in images, str(images)
+    assert counts == (4, 2, True, False, f"4 of 9 files in {folder}")
 
 
 def test_a_link_to_a_file_elsewhere_is_not_followed(tmp_path: Path) -> None:
-    folder, secret = tmp_path / "images", tmp_path / "secret.jpg"
-    folder.mkdir()
-    secret.write_bytes(b"x")
+    folder, secret = tmp_path / "images", write(tmp_path / "secret.jpg", b"x")
+    write(folder / "2.jpg", b"y")
     (folder / "1.jpg").symlink_to(secret)
-    (folder / "2.jpg").write_bytes(b"y")
     (folder / "3.jpg").symlink_to(folder / "2.jpg")
     files = ImageFiles(folder, {1: "1.jpg", 2: "2.jpg", 3: "3.jpg"})
     assert [files.path(i) is None for i in (1, 2, 3)] == [True, False, False]

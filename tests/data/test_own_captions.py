@@ -1,12 +1,11 @@
 """Your own captions: how each form of file is read, and what is refused."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from metaeval.data.dataset import CaptionDataset
 from metaeval.data.own.captions import load_own
+from tests.data.table_files import write
 from tests.shared import write_json
 
 KARPATHY = {
@@ -27,18 +26,11 @@ KARPATHY = {
 }
 
 
-def load_text(path: Path, text: str, **options: Any) -> CaptionDataset:
-    """The captions of a file with this text."""
-    path.write_text(text)
-    return load_own(path, **options)
-
-
 def test_karpathys_file(tmp_path: Path) -> None:
     path = write_json(tmp_path / "dataset_coco.json", KARPATHY)
     data = load_own(path, split="all")
-    texts = (data.name, data.image_ids, data.human)
-    assert texts == ("dataset_coco", (7, 42), ("A bus.", "A dog."))
-    assert data.references == ((), ("Two dogs.", "A cat."))
+    texts = (data.name, data.image_ids, data.human, data.references)
+    assert texts == ("dataset_coco", (7, 42), ("A bus.", "A dog."), ((), ("Two dogs.", "A cat.")))
     assert data.image_source == ("coco:7", "coco:42")
     assert "1 of 2 images have no reference." in data.notes
     test = load_own(path, split="test", n_references=1, name="mine")
@@ -49,15 +41,14 @@ def test_karpathys_file(tmp_path: Path) -> None:
 
 
 def test_flickrs_tokens(tmp_path: Path) -> None:
-    (tmp_path / "images").mkdir()
-    (tmp_path / "images/1_a.jpg").write_bytes(b"")
-    path = tmp_path / "results.token"
-    path.write_text("2_b.jpg#0\tA man .\n1_a.jpg#1\tDogs #1 run .\n1_a.jpg#0\tA dog .\n")
-    data = load_own(path, images=tmp_path / "images")
-    assert (data.image_ids, data.human) == (("1_a", "2_b"), ("A dog .", "A man ."))
-    assert data.references == (("Dogs #1 run .",), ())
-    assert data.part("images").path("1_a") == tmp_path / "images/1_a.jpg"
-    assert data.image_source == (None, None)  # unknown: weights do not score these
+    image = write(tmp_path / "images/1_a.jpg", b"")
+    text = "2_b.jpg#0\tA man .\n1_a.jpg#1\tDogs #1 run .\n1_a.jpg#0\tA dog .\n"
+    path = write(tmp_path / "results.token", text)
+    data = load_own(path, images=image.parent)
+    texts = dict(zip(data.image_ids, zip(data.human, data.references, strict=True), strict=True))
+    assert texts == {"1_a": ("A dog .", ("Dogs #1 run .",)), "2_b": ("A man .", ())}
+    # of unknown source: weights do not score these
+    assert (data.part("images").path("1_a"), data.image_source) == (image, (None, None))
     declared = load_own(path, image_source="other")
     assert declared.image_source == ("other:results/1_a", "other:results/2_b")
 
@@ -73,17 +64,16 @@ def test_flickrs_tokens(tmp_path: Path) -> None:
     ],
 )
 def test_an_id_finds_its_image_file(image: str, file: str, tmp_path: Path) -> None:
-    folder = tmp_path / "images"
-    folder.mkdir()
-    (folder / file).write_bytes(b"x")
-    data = load_text(tmp_path / "t.csv", f"image_id,caption\n{image},A dog.\n", images=folder)
-    assert data.part("images").path(data.image_ids[0]) == folder / file
+    there = write(tmp_path / "images" / file, b"x")
+    path = write(tmp_path / "t.csv", f"image_id,caption\n{image},A dog.\n")
+    data = load_own(path, images=there.parent)
+    assert data.part("images").path(data.image_ids[0]) == there
 
 
 def test_images_that_are_not_there_show_an_id_and_a_file(tmp_path: Path) -> None:
-    (tmp_path / "b.jpg").write_bytes(b"x")
-    data = load_text(tmp_path / "t.csv", "image_id,caption\na1,A dog.\n", images=tmp_path)
-    part = data.part("images")
+    write(tmp_path / "b.jpg", b"x")
+    path = write(tmp_path / "t.csv", "image_id,caption\na1,A dog.\n")
+    part = load_own(path, images=tmp_path).part("images")
     assert "ids are like 'a1', its files are like 'b.jpg'" in str(part)
 
 
@@ -101,8 +91,9 @@ def test_a_folder_of_images_is_a_dataset_without_captions(tmp_path: Path) -> Non
         (tmp_path / name).write_bytes(b"")
     data = load_own(images=tmp_path)
     assert (data.image_ids, data.human, data.references) == ((7, 42), ("", ""), ((), ()))
-    assert data.part("images").path(42) == tmp_path / "000000000042.jpg"
-    assert data.image_source == (None, "coco:42")  # its name is one of COCO's
+    # the name of 42 is one of COCO's
+    found = data.part("images").path(42), data.image_source
+    assert found == (tmp_path / "000000000042.jpg", (None, "coco:42"))
     assert load_own(images=tmp_path, limit=1).image_ids == (7,)
     (tmp_path / "a_dog.jpeg").write_bytes(b"")
     assert load_own(images=tmp_path).image_ids == ("000000000042", "7", "a_dog")

@@ -209,7 +209,7 @@ CORRUPTED = [
     ),
 ]
 CLIPS = [
-    ({"HC": ["a", "b", "g", "g"]}, "record 0, field 'HC'"),
+    ({"HC": ["a", "b", "g", "g"]}, r"\[0\], field 'HC'"),
     ({"HC": ["a", "b", "g", "g", [2]]}, "votes 1, 0 or -1"),
     ({"HC": ["a", 3, "g", "g", [1]]}, "not a string"),
     ({"references": ["a"]}, "two references"),

@@ -156,7 +156,7 @@ REFUSED: list[Row] = [
         judged.composite,
         root(load_composite),
         {"subsets": ["50k", "9k"]},
-        r"dataset\.subsets: '50k', '9k' not among 8k, 30k, coco",
+        r"subsets\[0\]: '50k' is not one of 8k, 30k, coco; .*'9k' is not one of",
     ),
     (
         judged.composite,
@@ -359,10 +359,11 @@ REFUSED: list[Row] = [
         test_systems.make_leaderboards,
         data(load_coco2015),
         {"human": ["M6"]},
-        r"dataset\.human: 'M6' not among M1",
+        r"load_coco2015\.human\[0\]: 'M6' is not one of M1",
     ),
     (nothing, lambda _: load_own(), {}, "dataset=own needs a file"),
     (CAPTIONS, C, {"limit": 0}, r"load_own\.limit: 0 is not a whole number"),
+    (CAPTIONS, C, {"splt": "test"}, r"load_own\.splt: unknown option; did you mean 'split'"),
     (CAPTIONS, C, {"split": "test"}, "this one has no splits"),
     (CAPTIONS, C, {"images": "none"}, r"correct dataset\.images"),
     *(

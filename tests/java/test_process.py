@@ -10,12 +10,11 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from metaeval.java import process as process_module
-from metaeval.java.process import JavaError, JavaProcess, heap_mib, memory_mib, run_once
+from metaeval.java.process import JavaError, JavaProcess, heap_mib, memory_mib
 from metaeval.java.services import JavaRuntime, find_java
 from tests.java.processes import gone
 
@@ -77,11 +76,12 @@ def service(java: JavaRuntime, args: Sequence[str], silence: float = 60) -> Java
 
 @pytest.fixture
 def run(java: JavaRuntime, probe: list[str]) -> Callable[..., str]:
-    """Run the program in one of its ways to its end; what it printed."""
+    """Run the program in one of its ways; the first line that it printed."""
 
-    def once(*words: str, **options: Any) -> str:
-        given: dict[str, Any] = {"what": "Probe", "heap": 64, "timeout": 60, **options}
-        return run_once(java, [*probe, *words], **given).decode()
+    def once(*words: str, heap: int = 64) -> str:
+        args = [*probe, *words]
+        with JavaProcess(java, args, what="Probe", heap=heap, silence=60) as process:
+            return process.exchange(["a"])[0]
 
     return once
 
@@ -117,7 +117,7 @@ def test_locale_and_encoding_are_fixed(
 ) -> None:
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    assert run("locale") == "1.50 é\n"
+    assert run("locale") == "1.50 é"
 
 
 def test_a_path_with_spaces_and_umlauts_arrives(
@@ -126,19 +126,14 @@ def test_a_path_with_spaces_and_umlauts_arrives(
     monkeypatch.setenv("LC_ALL", "C")
     path = tmp_path / "zwei Wörter"
     path.write_text("")
-    assert run("argument", str(path)) == f"{path}true\n"
-
-
-def test_stdin_reaches_a_program_that_runs_once(run: Callable[..., str]) -> None:
-    lines = "".join(f"{i}\n" for i in range(50_000))  # more than a pipe holds, both ways
-    assert run("echo", stdin=lines.encode()) == "".join(f"<{i}>\n" for i in range(50_000))
+    assert run("argument", str(path)) == f"{path}true"
 
 
 def test_failure_is_one_line_with_the_cause(run: Callable[..., str]) -> None:
     with pytest.raises(JavaError) as caught:
         run("fail")
     start, _, cause = str(caught.value).partition("; stderr: ")
-    assert (start, "\n" in cause) == ("Probe: ended with exit code 1", False)
+    assert (start, "\n" in cause) == ("Probe: ended with exit code 1 after 0 of 1 replies", False)
     assert "the model is not there" in cause
     assert "at Probe.main" in caught.value.stderr
 
@@ -146,7 +141,7 @@ def test_failure_is_one_line_with_the_cause(run: Callable[..., str]) -> None:
 def test_a_program_that_cannot_be_started(tmp_path: Path) -> None:
     missing = JavaRuntime(tmp_path / "java", "17", "")
     with pytest.raises(JavaError, match=r"^Nothing: "):
-        run_once(missing, [], what="Nothing", heap=64, timeout=10)
+        JavaProcess(missing, [], what="Nothing", heap=64, silence=10).exchange(["a"])
 
 
 def test_stderr_is_drained_and_bounded(java: JavaRuntime, probe: list[str]) -> None:
@@ -154,13 +149,6 @@ def test_stderr_is_drained_and_bounded(java: JavaRuntime, probe: list[str]) -> N
         assert process.exchange(["a"]) == ["<a>"]
         assert len(process._stderr.text()) <= 8192
         assert "noise 199999" in process._stderr.text()
-
-
-def test_run_once_ends_at_its_time_limit(run: Callable[..., str]) -> None:
-    start = time.monotonic()
-    with pytest.raises(JavaError, match=r"^Probe: not done after 1 s, ended"):
-        run("sleep", timeout=1)
-    assert time.monotonic() - start < 30
 
 
 def test_replies_come_in_order_and_all(java: JavaRuntime, probe: list[str]) -> None:
@@ -243,13 +231,6 @@ PARENTS = {
         t.start(); t.join(); time.sleep(1)
         assert made[0]._process.poll() is None, "ended with its thread"
         tell(made[0].pid); made[0].exchange(['a'])""",
-    "run_once": """
-        def watch():
-            from metaeval.java.process import _alive
-            while not _alive: time.sleep(0.01)
-            tell(next(iter(_alive)).pid)
-        threading.Thread(target=watch, daemon=True).start()
-        run_once(java, args, **kw, timeout=600)""",
 }
 
 
@@ -258,8 +239,7 @@ PARENTS = {
     ("how", "parent"),
     [
         *((signal.SIGKILL, parent) for parent in PARENTS),
-        (signal.SIGTERM, "service"),
-        *((signal.SIGINT, parent) for parent in ("service", "run_once")),
+        *((how, "service") for how in (signal.SIGTERM, signal.SIGINT)),
     ],
 )
 def test_no_jvm_outlives_its_parent(
@@ -268,7 +248,7 @@ def test_no_jvm_outlives_its_parent(
     script = (
         textwrap.dedent(f"""
         import signal, sys, threading, time
-        from metaeval.java.process import JavaProcess, run_once
+        from metaeval.java.process import JavaProcess
         from metaeval.java.services import find_java
         signal.signal(signal.SIGINT, signal.default_int_handler)
         java, args = find_java(), {[*probe, "sleep"]!r}

@@ -21,7 +21,6 @@ from metaeval.java.services import (
 from metaeval.metrics.meteor.metric import Meteor
 from metaeval.text.scene_graphs.parse import default_cache
 from metaeval.text.scene_graphs.spice_service import SpiceParser, find_service_java
-from metaeval.text.tokenizers.java import JavaPtbTokenizer
 from tests.metrics.metric_cases import images, ready
 from tests.metrics.ngram.ngram_cases import BASEBALL
 
@@ -53,16 +52,6 @@ def test_meteor_on_a_machine_without_java(hidden_java: JavaRuntime) -> None:
         if command.exists():  # on Linux
             assert command.read_bytes().split(b"\0")[0].decode() == str(hidden_java.executable)
     assert score[0, 0] == pytest.approx(0.215727, abs=5e-7)  # published with six digits
-
-
-@pytest.mark.usefixtures("hidden_java")
-def test_the_ptb_jar_on_a_machine_without_java() -> None:
-    """Clitics and a currency sign apart, as in the Penn Treebank; punctuation dropped."""
-    texts = ["A man's dog can't run.", "Two cats, one $5 hat!"]
-    assert JavaPtbTokenizer().tokenize(texts) == [
-        ["a", "man", "'s", "dog", "ca", "n't", "run"],
-        ["two", "cats", "one", "$", "5", "hat"],
-    ]
 
 
 @pytest.mark.usefixtures("hidden_java")

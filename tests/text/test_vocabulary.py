@@ -81,7 +81,10 @@ def test_splitting_like_scan_agrees_with_nltk_where_its_data_is_not_needed() -> 
         ({"word2idx": {"<pad>": 0, "<start>": 1, "<end>": True, "<unk>": 3}}, "not True"),
         ({"word2idx": {"a": 0, "<start>": 1, "<end>": 2, "<unk>": 3}}, "first four"),
         ({"word2idx": {w: i for i, w in enumerate(SPECIAL)}, "tokenizer": "moses"}, "moses"),
-        ({"word2idx": {w: i for i, w in enumerate(SPECIAL)}, "tokenizer": 3}, "a number"),
+        (
+            {"word2idx": {w: i for i, w in enumerate(SPECIAL)}, "tokenizer": 3},
+            "must be 'ptb' or 'nltk', not 3",
+        ),
     ],
 )
 def test_a_wrong_file_is_one_line(tmp_path: Path, value: Any, message: str) -> None:
@@ -94,7 +97,7 @@ def test_a_wrong_file_is_one_line(tmp_path: Path, value: Any, message: str) -> N
 @pytest.mark.parametrize(
     ("words", "tokenizer", "message"),
     [
-        (["dog"], "ptb", "vocabulary"),
+        (["dog"], "ptb", "first four words"),
         ([*SPECIAL, "dog", "dog"], "ptb", "vocabulary"),
         (SPECIAL, "moses", "tokenizer"),
     ],

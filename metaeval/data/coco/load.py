@@ -80,9 +80,6 @@ def _find(name: str, captions: Path, **places: Unpack[Places]) -> Path:
     return elsewhere
 
 
-__all__ = ["find_coco_captions", "load_coco"]
-
-
 @checked
 def load_coco(
     name: str = "coco",
@@ -99,106 +96,79 @@ def load_coco(
 ) -> CaptionDataset:
     """Load captions from a file of COCO's schema by the protocol of González-Chávez et al.
 
-    Images are in ascending order of id. The captions of an image are taken in ascending order of
-    annotation id: the first is the *Human* caption, the next `n_references` are the references,
-    further ones are left out (val2017 has 14 of them). An image with fewer is refused.
-
-    Parameters
-    ----------
-    name
-        The dataset's name in tables.
-    split
-        "val2017", …: the file is `captions_SPLIT.json`. The split of a file given as `captions` is
-        read from such a name.
-    captions
-        The file itself; where given, nothing else is looked at.
-    instances, images
-        The instances file and the folder of image files; by default looked for next to the captions
-        and then in the same places. They are parts of the dataset, "objects" (`CocoObjects`) and
-        "images" (`ImageFiles`), loaded on first use.
-    download
-        Fetch COCO's official annotations into the folder `cache` if the captions are not found.
-    limit
-        Only the first `limit` images by id. The pool of human captions stays whole.
-    exclude
-        Another captions file, the name of a split, or several of them: the images with ids of
-        theirs are left out, of the pool too, as if this file had never had them.
-    image_source
-        Which photographs these are: "coco", the ids are COCO's; "other", none of them is COCO's; by
-        default file names decide. Weights that learned from photographs score no photograph of
-        unknown source.
-    places
-        The folders `root`, or `data` and `cache`: see `metaeval.data.coco.files.Places`.
+    Of an image's captions, in ascending order of annotation id, the first is the *Human* caption,
+    the next `n_references` are the references, further ones are left out (val2017 has 14 of them).
+    An image with fewer is refused. Images of `exclude` are left out of the pool, too. The parts
+    "objects" and "images" are loaded on first use. `conf/dataset/coco.yaml` describes the options.
 
     Raises InputError for files that are not there or not as they should be.
     """
-    if captions is not None:
-        stem = Path(captions).stem
-        named = stem.removeprefix("captions_")
-        split = named if named != stem else split or stem
-    elif not split:
-        raise ConfigError("give dataset.captions (a file) or dataset.split")
+    split = _split_of(captions, split)
     folder = given_path(images, "images", "folder") if images is not None else None
     objects_file = given_path(instances, "instances") if instances is not None else None
-
-    path = find_coco_captions(split, captions=captions, **places)
-    if isinstance(path, Absent) and download and captions is None:
-        if (cache := places.get("cache")) is None:
-            raise ConfigError("dataset.download=true needs a cache folder (paths.cache)")
-        path = fetch_annotations(split, cache)
-    if isinstance(path, Absent):
-        raise InputError(str(path))
-
-    file = read_captions(path)
-    official = file.digest() == CONTENT_SHA256.get(split, file.digest())
-    read = sum(map(len, file.captions.values()))
+    path = _captions_path(split, captions, download, places)
+    whole = read_captions(path)
     others = [exclude] if isinstance(exclude, str | Path) else list(exclude or ())
-    every_id = frozenset(file.captions)
-    file, excluded = without_images_of(file, others, **places)
+    file, excluded = without_images_of(whole, others, **places)
     human, references, dropped = _protocol(file, n_references)
-    ids = tuple(file.captions)
-    sources = {path.name: file.sha256, **excluded}
-    instances_near, images_near = companions(path, split, search_bases(**places))
-    objects_files = [objects_file] if objects_file else instances_near
-    folders = [folder] if folder else images_near
-    official_images = f" (the official files: {IMAGES_URL.format(split=split)})"
-    remedy = "set dataset.images=FOLDER" + official_images * (split in ARCHIVE_SPLITS)
+    ids, sources = tuple(file.captions), {path.name: file.sha256, **excluded}
+    near, images_near = companions(path, split, search_bases(**places))
+    remedy = "set dataset.images=FOLDER"
+    if split in ARCHIVE_SPLITS:
+        remedy += f" (the official files: {IMAGES_URL.format(split=split)})"
+    folders, files = [folder] if folder else images_near, [objects_file] if objects_file else near
     parts: dict[str, Part] = {
         "images": lambda: images_in(folders, file.file_names, remedy),
-        "objects": lambda: _objects(ids, objects_files, sources),
+        "objects": lambda: _objects(ids, files, sources),
     }
     names = {i: name for i, name in file.file_names.items() if i in file.named}
+    official = split not in CONTENT_SHA256 or whole.digest() == CONTENT_SHA256[split]
     if image_source is None and not file.named and split in CONTENT_SHA256 and official:
         image_source = "coco"
-    photographs = tuple(sources_of(ids, names, declared=image_source, collection=name).values())
-    notes = list(file.notes)
-    if not official:
-        notes.insert(0, f"These are not the captions of the official COCO {split} file.")
-    if dropped:
-        notes.append(
-            f"{count_captions(dropped)} after an image's first {1 + n_references} left out."
-        )
+    other = [] if official else [f"These are not the captions of the official COCO {split} file."]
+    photographs = sources_of(ids, names, declared=image_source, collection=name)
+    read = sum(map(len, whole.captions.values()))
     return CaptionDataset(
         name,
         ids,
         human,
         references,
-        ids,
-        human,
-        sources,
-        tuple(notes),
+        sources=sources,
+        notes=(*other, *file.notes, *dropped),
         parts=parts,
-        image_source=photographs,
-        pool_source=photographs,
+        image_source=tuple(photographs.values()),
         records=RecordCount(read, sum(map(len, references)) + len(human)),
-        excluded_ids=every_id - frozenset(ids),
+        excluded_ids=frozenset(whole.captions) - frozenset(ids),
     ).limited(limit)
+
+
+def _split_of(captions: str | Path | None, split: str | None) -> str:
+    """The split: that of a captions file by its name, or the given one."""
+    if captions is not None:
+        stem = Path(captions).stem
+        named = stem.removeprefix("captions_")
+        return named if named != stem else split or stem
+    if not split:
+        raise ConfigError("give dataset.captions (a file) or dataset.split")
+    return split
+
+
+def _captions_path(split: str, captions: str | Path | None, download: bool, places: Places) -> Path:
+    """The captions file, downloaded if it is not there and the user wants that."""
+    path = find_coco_captions(split, captions=captions, **places)
+    if isinstance(path, Absent) and download and captions is None:
+        if (cache := places.get("cache")) is None:
+            raise ConfigError("dataset.download=true needs a cache folder (paths.cache)")
+        return fetch_annotations(split, cache)
+    if isinstance(path, Absent):
+        raise InputError(str(path))
+    return path
 
 
 def _protocol(
     file: CaptionFile, k: int
-) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...], int]:
-    """The human captions, k references each, and how many further captions there were."""
+) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...], list[str]]:
+    """The human captions, k references each, and a note that counts further captions."""
     few = [i for i, captions in file.captions.items() if len(captions) <= k]
     if few:
         n = len(file.captions[few[0]])
@@ -212,7 +182,9 @@ def _protocol(
         )
     human = tuple(captions[0] for captions in file.captions.values())
     references = tuple(captions[1 : 1 + k] for captions in file.captions.values())
-    return human, references, sum(len(c) - 1 - k for c in file.captions.values())
+    dropped = sum(len(c) - 1 - k for c in file.captions.values())
+    note = f"{count_captions(dropped)} after an image's first {1 + k} left out."
+    return human, references, [note] if dropped else []
 
 
 def _objects(

@@ -20,6 +20,7 @@ import numpy as np
 from metaeval.data.dataset import Absent, CaptionDataset, RecordCount, items_by_references
 from metaeval.data.download import benchmark_file
 from metaeval.data.judgments.pascal50s import ForcedChoice, ScoringTable, Ties
+from metaeval.data.own.tables import listed_records
 from metaeval.data.records import json_type, require_fields
 from metaeval.data.tidy import Tidy
 from metaeval.errors import InputError
@@ -75,23 +76,19 @@ class ClipPairs(ForcedChoice):
                 clips += [clip for clip, sets in others for _ in sets]
                 listed += [s[side] for _, sets in others for s in sets]
                 items = items_by_references(clips, listed)
-                ids, nowhere = items.image_ids, (None,) * len(items.image_ids)
-                words = tuple(r[0] for r in items.references)
+                ids = items.image_ids
                 documents = CaptionDataset(
                     self.name,
                     ids,
-                    words,
+                    tuple(r[0] for r in items.references),
                     items.references,
-                    ids,
-                    words,
-                    self.sources,
-                    self.notes,
+                    sources=self.sources,
+                    notes=self.notes,
                     parts={
                         part: Absent(part, "the benchmark is of audio clips, without images")
                         for part in ("images", "objects")
                     },
-                    image_source=nowhere,
-                    pool_source=nowhere,
+                    image_source=(None,) * len(ids),
                     documents=items.sums([1] * len(clips)),
                 )
                 of_caption, captions = items.of_caption[: len(pair)], [texts[k] for k in pair]
@@ -113,22 +110,6 @@ def load_clip_pairs(
 ) -> ClipPairs:
     """Pairs of audio captions in the layout of AudioCaps-Eval, under the protocol of FENSE.
 
-    Parameters
-    ----------
-    file
-        The file; by default `audiocaps_eval.json` in `root`.
-    root
-        Its folder; by default `audiocaps_eval` in the data folder.
-    name, title
-        What the dataset is called.
-    ties
-        "wrong": a metric that gives both captions the same score is wrong; "half": half right;
-        "drop": the same, without pairs on which people are divided.
-    limit
-        Only the first `limit` pairs of each category.
-
-    Notes
-    -----
     References
         HC: each caption leaves the references that it is compared with. HI and HM: both are
         compared with the references without the human caption. MM: with every choice of all
@@ -143,7 +124,8 @@ def load_clip_pairs(
         Z. Zhou et al. (2022), Can audio captions be evaluated with image caption metrics?, ICASSP;
         its CIDEr and ROUGE-L are reproduced to the digit (tested).
 
-    Raises InputError for a file that is not there or not as it should be.
+    `conf/dataset/audiocaps_eval.yaml` describes the options. Raises InputError for a file that is
+    not there or not as it should be.
     """
     folder = "audiocaps_eval"
     path = benchmark_file(file, FILE, folder=folder, source=SOURCE, root=root, data=data)
@@ -191,12 +173,7 @@ class _Pair(NamedTuple):
 
 def _pairs(value: Any, tidy: Tidy, path: Path) -> Iterator[_Pair]:
     """All pairs of the file, in its order."""
-    if not isinstance(value, list):
-        raise InputError(f"holds {json_type(value)} where a list of records is expected", file=path)
-    for k, record in enumerate(value):
-        where = f"record {k}"
-        if not isinstance(record, dict):
-            raise InputError(f"is {json_type(record)}, not an object", file=path, record=where)
+    for where, record in listed_records(value, path):
         clip, references = _clip(record, tidy, path, where)
         for field in (*WITH_PEOPLE, *MACHINES):
             if record.get(field) is None:

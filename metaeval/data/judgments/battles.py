@@ -17,7 +17,7 @@ from metaeval.data.annotated_images import ImagePlaces, sources_of_records
 from metaeval.data.coco.captions import CocoReferences
 from metaeval.data.dataset import ImageId, RecordCount
 from metaeval.data.download import benchmark_file
-from metaeval.data.fields import Fields, rename_fields
+from metaeval.data.fields import Fields, is_missing, rename_fields
 from metaeval.data.identity import image_key, sources_of
 from metaeval.data.judgments.pascal50s import ForcedChoice, Ties
 from metaeval.data.judgments.table import (
@@ -135,39 +135,11 @@ def load_battles(
 ) -> Battles:
     """Battles from a table with a record per battle.
 
-    Parameters
-    ----------
-    file
-        A `.jsonl`, `.json`, `.csv`, `.tsv`, `.txt`, `.parquet` or `.xlsx` file; with a layout,
-        by default the benchmark's file in the data folder.
-    name, title
-        What files and tables call the dataset.
-    layout
-        "caparena": the file is in the layout of CapArena's `caparena_annots_eval.json`.
-    fields
-        What the file calls `image_id`, `first`, `second` (the captions), `winner`, and optionally
-        `first_system`, `second_system`, `rater`, `category`, `references` and `image_path`, where
-        it calls them otherwise. Common names are recognised, which is logged.
-    winners
-        What a value of `winner` means: {"1": first, "0": second}. Known without it: the name of
-        one of the two systems, first, second, A, B, left, right, tie, equal, both, neither, A>B,
-        A>>B, A=B, and these in double brackets; [[C]] is a tie.
-    references
-        A file with the references of the images, for records without references.
-    delimiter, quoting, encoding, sheet
-        How the file is read: see `metaeval.data.own.tables.Reading`.
-    own_captions
-        "drop": a caption of the battle that is one of the image's references, by letters and
-        digits, is taken out of the references for both sides; "keep".
-    ties
-        What a metric's tie, and a battle that people tie, count: "half" or "wrong"; "drop":
-        battles that people tie are left out.
-    image_source
-        Which photographs these are, as in `metaeval.data.judgments.table.load_table`.
-    limit
-        Only the first `limit` images by id.
-    instances, images, data
-        Where the annotated objects and the image files are.
+    `conf/dataset/battles.yaml` describes the options. A value of `winner` is the name of one of the
+    two systems, first, second, A, B, left, right, tie, equal, both, neither, A>B, A>>B or A=B, also
+    in double brackets ([[C]] is a tie), or what `winners` says. With `own_captions="drop"` a
+    caption of the battle that is one of the image's references, by letters and digits, is taken out
+    of the references for both sides.
 
     Raises InputError for a file that is not there or not as it should be.
     """
@@ -210,19 +182,8 @@ def load_captioner_battles(
 ) -> Battles:
     """Battles between the captions of captioners, without judgments.
 
-    Parameters
-    ----------
-    captions
-        The captioners' files in COCO's results format: as `captions` of `experiment=captioners`.
-    n_battles
-        How many battles are drawn at random, without repetition: an image and two captioners, in
-        either order.
-    seed
-        Of the draw.
-    references
-        A captions file of COCO's schema; by default those in the data folder.
-    name, options
-        As in `load_battles`.
+    `conf/dataset/captioner_battles.yaml` describes the options. The battles are drawn at random,
+    without repetition: an image and two captioners, in either order.
 
     Raises InputError for a file that is not there or not as it should be.
     """
@@ -279,11 +240,7 @@ def arrange_battles(
     """Battles as a dataset. Raises InputError where nothing is left, ConfigError for an option."""
     ties, own_captions = options.get("ties", "half"), options.get("own_captions", "drop")
     limit, photographed = options.get("limit"), options.get("image_source")
-    places: ImagePlaces = {
-        "instances": options.get("instances"),
-        "images": options.get("images"),
-        "data": options.get("data"),
-    }
+    places = ImagePlaces(**{key: options.get(key) for key in ImagePlaces.__annotations__})  # type: ignore[typeddict-item]
     read, messages = len(battles), list(notes)
     if limit is not None:
         first = set(sorted({b.image for b in battles})[:limit])
@@ -305,7 +262,7 @@ def arrange_battles(
         battles, declared=photographed, collection=name, **places
     )
     winner = np.array([b.winner for b in battles])
-    named = all(b.first_system and b.second_system for b in battles)
+    systems = tuple((b.first_system or "", b.second_system or "") for b in battles)
     return Battles(
         name=name,
         title=title,
@@ -326,9 +283,7 @@ def arrange_battles(
         data=places.get("data"),
         average="pairs",
         winner=winner,
-        systems=tuple((b.first_system or "", b.second_system or "") for b in battles)
-        if named
-        else (),
+        systems=systems if all(map(all, systems)) else (),
         raters=tuple(b.rater for b in battles),
         photographs={str(image): source for image, source in photographs.items()},
         names={b.image: b.file for b in battles if b.file},
@@ -363,7 +318,7 @@ def _battle(
             record=where,
             field="second_system",
         )
-    rater = record.get("rater")
+    rater: Any = record.get("rater")
     return Battle(
         image,
         first,
@@ -371,7 +326,7 @@ def _battle(
         _winner(record["winner"], systems, outcomes, path, where),
         systems[0],
         systems[1],
-        None if rater is None or rater == "" else str(check_id(rater, path, where, "rater")),
+        None if is_missing(rater) else str(check_id(rater, path, where, "rater")),
         optional_name(record, "category", path, where) or ALL,
         tidy.read_several(record.get("references"), file=path, record=where, field="references"),
         optional_text(record, "image_path", path, where),
@@ -386,7 +341,7 @@ def _winner(
     where: str,
 ) -> float:
     """1, 0, 0.5, or NaN for an empty cell."""
-    if value is None or value == "" or (isinstance(value, float) and np.isnan(value)):
+    if is_missing(value):
         return float("nan")
     text = f"{value:g}" if isinstance(value, float) else str(value)
     if text in systems:
@@ -425,9 +380,8 @@ def _drawn(
 ) -> list[tuple[ImageId, str, str]]:
     """Images with two systems that have captioned them, drawn without repetition."""
     names = sorted(systems)
-    images = sorted({image for captions in systems.values() for image in captions}, key=str)
-    if limit is not None:
-        images = sorted(images, key=str)[:limit]
+    every = {image for captions in systems.values() for image in captions}
+    images = sorted(every, key=str)[:limit]
     possible = [
         (image, a, b)
         for image in images
@@ -438,8 +392,5 @@ def _drawn(
     rng = np.random.default_rng([_DRAWS, seed])
     chosen = rng.permutation(len(possible))[:n]
     turned = rng.random(len(chosen)) < 0.5
-    drawn = []
-    for k, turn in zip(chosen.tolist(), turned.tolist(), strict=True):
-        image, a, b = possible[k]
-        drawn.append((image, b, a) if turn else (image, a, b))
-    return drawn
+    drawn = zip((possible[k] for k in chosen.tolist()), turned.tolist(), strict=True)
+    return [(image, b, a) if turn else (image, a, b) for (image, a, b), turn in drawn]

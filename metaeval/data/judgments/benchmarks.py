@@ -15,10 +15,12 @@ from metaeval.data.judgments.judged import (
     JudgedCaption,
     Judgments,
     Protocol,
+    ProtocolName,
     arrange,
     own_captions_of,
     protocol_for,
 )
+from metaeval.data.own.captions import token_lines
 from metaeval.data.records import require_known
 from metaeval.data.tidy import Tidy
 from metaeval.errors import InputError
@@ -37,6 +39,8 @@ from metaeval.runs.records import HUMAN
 # Karpathy and Fei-Fei (2015), the third of the authors' own scene description graphs (SDG). The
 # files do not hold references: those come from the image sets' own caption files.
 
+Subset = Literal["8k", "30k", "coco"]
+Dimension = Literal["correctness", "thoroughness"]
 # subset → its caption file
 SUBSETS = {
     "8k": "Flickr8k.token.txt",
@@ -61,41 +65,24 @@ def load_composite(
     data: str | Path | None = None,
     instances: str | Path | None = None,
     images: str | Path | None = None,
-    subsets: tuple[str, ...] | list[str] = ("8k", "30k", "coco"),
-    dimensions: tuple[str, ...] | list[str] = ("correctness",),
+    subsets: tuple[Subset, ...] | list[Subset] = ("8k", "30k", "coco"),
+    dimensions: tuple[Dimension, ...] | list[Dimension] = ("correctness",),
     candidates: Literal[3, 4] = 3,
     systems: tuple[str, ...] | list[str] | None = None,
     limit: Limit = None,
-    protocol: str | None = "clipscore2021",
+    protocol: ProtocolName = "clipscore2021",
     **choices: Unpack[Choices],
 ) -> Judgments:
     """Composite: 11,985 captions (three of each of 3,995 images), rated from 1 to 5.
 
-    Parameters
-    ----------
-    root
-        The folder of the csv files and of the three caption files; by default `composite` in the
-        data folder.
-    subsets, dimensions
-        Which of "8k", "30k", "coco" and of "correctness", "thoroughness".
-    candidates
-        How many captions of an image: 3 as in all published correlations, 4 for all there are.
-    systems
-        Only the captions of these: "Human", "Karpathy", "SDG".
-    instances
-        COCO's annotated objects, for the captions of COCO's images; by default those in the data
-        folder.
-    data, images, limit, protocol, choices
-        As in `load_expert`.
+    `conf/dataset/composite.yaml` describes the options. A record without an image's address (the
+    exports end with such) is left out and counted in the dataset's notes.
 
-    A record without an image's address (the exports end with such) is left out and counted in the
-    dataset's notes. Raises InputError for files that are not there or not as they should be, and
-    for captions among which the first ones are not: Composite's own references hold them all.
+    Raises InputError for files that are not there or not as they should be, and for captions among
+    which the first ones are not: Composite's own references hold them all.
     """
     chosen = protocol_for("composite", protocol, **choices)
     written_by = [*SYSTEMS, *(f"caption {k}" for k in range(len(SYSTEMS) + 1, candidates + 1))]
-    require_known("subsets", subsets, SUBSETS)
-    require_known("dimensions", dimensions, _WORDS)
     require_known("systems", systems, written_by[:candidates])
     names = [f"{s}_{_WORDS[d]}.csv" for s in subsets for d in dimensions]
     files = find_files(
@@ -105,30 +92,17 @@ def load_composite(
         root=root,
         data=data,
     )
-    tidy, sources, empty, read = Tidy(), {}, 0, 0
+    tidy, empty, read = Tidy(), 0, 0
+    sources: dict[str, str] = {}
     judged: list[JudgedCaption] = []
     for subset in subsets:
-        references, sha256 = _references_of(files[SUBSETS[subset]], tidy)
-        sources[SUBSETS[subset]] = sha256
         ratings = {d: read_text(files[f"{subset}_{_WORDS[d]}.csv"]) for d in dimensions}
         sources |= {file.path.name: file.sha256 for file in ratings.values()}
-        rated, n_empty = _ratings_by_caption(ratings, references, SUBSETS[subset], candidates, tidy)
-        empty += n_empty
-        part = [
-            JudgedCaption(
-                f"{subset}/{name}",
-                caption,
-                references[_stem(name)],
-                human,
-                system=written_by[k - 1],
-                file=name,
-                subset=subset,
-                source=source_of_file(name, _COLLECTIONS[subset]),
-            )
-            for (name, k, caption), human in rated.items()
-        ]
-        _require_own_captions(part, files[SUBSETS[subset]])
-        read += len(part)
+        captions = files[SUBSETS[subset]]
+        part, n_empty, sources[captions.name] = _subset(
+            subset, captions, ratings, written_by[:candidates], tidy
+        )
+        empty, read = empty + n_empty, read + len(part)
         judged += [j for j in part if systems is None or j.system in systems]
     notes = tidy.notes()
     if empty:
@@ -149,6 +123,34 @@ def load_composite(
 
 
 CaptionKey = tuple[str, int, str]  # Composite's: image, number, text
+
+
+def _subset(
+    subset: str,
+    captions: Path,
+    ratings: Mapping[str, TextFile],
+    written_by: Sequence[str],
+    tidy: Tidy,
+) -> tuple[list[JudgedCaption], int, str]:
+    """The rated captions of an image set, how many records are empty, and the SHA-256 of the
+    file of its captions; `ratings` is dimension → its answers."""
+    references, sha256 = _references_of(captions, tidy)
+    rated, empty = _ratings_by_caption(ratings, references, captions.name, len(written_by), tidy)
+    judged = [
+        JudgedCaption(
+            f"{subset}/{name}",
+            caption,
+            references[_stem(name)],
+            human,
+            system=written_by[k - 1],
+            file=name,
+            subset=subset,
+            source=source_of_file(name, _COLLECTIONS[subset]),
+        )
+        for (name, k, caption), human in rated.items()
+    ]
+    _require_own_captions(judged, captions)
+    return judged, empty, sha256
 
 
 def _ratings_by_caption(
@@ -212,17 +214,8 @@ def _references_of(path: Path, tidy: Tidy) -> tuple[Mapping[str, tuple[str, ...]
         tidied = {_stem(coco.file_names[i]): texts for i, texts in coco.captions.items()}
         return tidied, coco.sha256
     file = read_text(path)
-    references: dict[str, tuple[str, ...]] = {}
-    for _, name, text in _token_lines(file, tidy):
-        image = _stem(name.partition("#")[0])
-        references[image] = (*references.get(image, ()), text)
-    return references, file.sha256
-
-
-def _token_lines(file: TextFile, tidy: Tidy) -> Iterator[tuple[str, str, str]]:
-    """The captions of a file of tokens: where, IMAGE#NUMBER, the text."""
-    for where, (name, text) in read_fields(file, ("caption id", "caption")):
-        yield where, name, tidy.read(text, file=file.path, record=where, field="caption")
+    _, by_image = _tokens(file, tidy)
+    return {_stem(image): texts for image, texts in by_image.items()}, file.sha256
 
 
 def _stem(name: str) -> str:
@@ -249,24 +242,13 @@ def load_expert(
     data: str | Path | None = None,
     images: str | Path | None = None,
     limit: Limit = None,
-    protocol: str | None = "clipscore2021",
+    protocol: ProtocolName = "clipscore2021",
     **choices: Unpack[Choices],
 ) -> Judgments:
     """5,822 captions, each rated by three experts from 1 (unrelated) to 4 (describes the image).
 
-    Parameters
-    ----------
-    root
-        The folder of the three files; by default `flickr8k` in the data folder.
-    data
-        The data folder; by default METAEVAL_DATA.
-    images
-        The folder of the image files, for metrics that look at them.
-    limit
-        Only `limit` images, drawn by their names: the same ones in every run.
-    protocol, choices
-        See `metaeval.data.judgments.judged`. "clipscore2021": own captions dropped (5,664
-        captions left), every rating as a row (16,992), every row a document, τ-c.
+    `conf/dataset/flickr8k_expert.yaml` describes the options. "clipscore2021": own captions dropped
+    (5,664 captions left), every rating as a row (16,992), every row a document, τ-c.
 
     Raises InputError for files that are not there or not as they should be.
     """
@@ -280,13 +262,13 @@ def load_crowd(
     data: str | Path | None = None,
     images: str | Path | None = None,
     limit: Limit = None,
-    protocol: str | None = "clipscore2021",
+    protocol: ProtocolName = "clipscore2021",
     **choices: Unpack[Choices],
 ) -> Judgments:
     """47,830 captions with the share of at least three people who said that it fits the image.
 
-    Parameters as in `load_expert`. "clipscore2021": an image's own captions stay, but go out of
-    the image's references; every caption a document; τ-b.
+    As `load_expert`. "clipscore2021": an image's own captions stay, but go out of the image's
+    references; every caption a document; τ-b.
     """
     read = partial(_flickr8k, "flickr8k_cf", "Flickr8k-CF", CROWD, _PEOPLE)
     return read(root, data, images, limit, protocol_for("flickr8k_cf", protocol, **choices))
@@ -313,7 +295,7 @@ def _flickr8k(
     files = find_files(names, folder="flickr8k", source=_FLICKR8K, root=root, data=data)
     tokens, rated = read_text(files[TOKENS]), read_text(files[annotations])
     tidy, judged = Tidy(), []
-    captions, references = _flickr8k_captions(tokens, tidy)
+    captions, references = _tokens(tokens, tidy)
     known: dict[str, Mapping[str, object]] = {"image": references, "caption id": captions}
     for where, (image, caption, *cells) in read_fields(rated, ("image", "caption id", *scales)):
         for field, written in (("image", image), ("caption id", caption)):
@@ -349,18 +331,16 @@ def _flickr8k(
     )
 
 
-def _flickr8k_captions(
-    file: TextFile, tidy: Tidy
-) -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:
-    """The captions of Flickr8k by id, and by image in the order of the file."""
+def _tokens(file: TextFile, tidy: Tidy) -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:
+    """The captions of a file of tokens by id, and by image in the order of the file."""
     by_id: dict[str, str] = {}
     by_image: dict[str, tuple[str, ...]] = {}
-    for where, name, caption in _token_lines(file, tidy):
-        image, mark, _ = name.partition("#")
-        if not mark or name in by_id:
-            problem = f"'{name}' {'occurs twice' if mark else 'is not IMAGE#NUMBER'}"
+    for where, image, number, text in token_lines(file):
+        name = f"{image}#{number}"
+        if name in by_id:
+            problem = f"'{name}' occurs twice"
             raise InputError(problem, file=file.path, record=where, field="caption id")
-        by_id[name] = caption
+        by_id[name] = caption = tidy.read(text, file=file.path, record=where, field="caption")
         by_image[image] = (*by_image.get(image, ()), caption)
     return by_id, by_image
 
@@ -374,6 +354,7 @@ def _flickr8k_captions(
 
 RATINGS = "mscoco_THumB-1.0.jsonl"
 REFERENCES = "mscoco_references.json"
+Rated = Literal["total", "precision", "recall", "fluency", "conciseness", "inclusive"]
 _THUMB = "https://github.com/jungokasai/THumB (folder mscoco)"
 THUMB_FIELDS = {
     "total": "human_score",
@@ -401,7 +382,7 @@ def load_thumb(
     data: str | Path | None = None,
     instances: str | Path | None = None,
     images: str | Path | None = None,
-    dimensions: tuple[str, ...] | list[str] = ("total", "precision", "recall"),
+    dimensions: tuple[Rated, ...] | list[Rated] = ("total", "precision", "recall"),
     systems: tuple[str, ...] | list[str] | None = None,
     human_reference: bool = False,
     limit: Limit = None,
@@ -409,58 +390,24 @@ def load_thumb(
 ) -> Judgments:
     """THumB: 2,500 captions of 500 images by four captioners and people.
 
-    Parameters
-    ----------
-    root
-        The folder of the two files; by default `thumb` in the data folder.
-    dimensions
-        Which of "total", "precision", "recall", "fluency", "conciseness", "inclusive".
-    systems
-        Only these; the paper reports correlations with and without "Human".
-    human_reference
-        Whether the rated caption of a person joins the references of the machines' captions, as in
-        the scores that the authors published.
-    instances
-        COCO's annotated objects; by default those in the data folder.
-    data, images, limit, choices
-        As in `load_expert`; the paper's statistic, Pearson's r, is the default.
+    `conf/dataset/thumb.yaml` describes the options; the paper's statistic, Pearson's r, is the
+    default. With `human_reference` the rated caption of a person joins the references of the
+    machines' captions, as in the scores that the authors published.
 
     Raises InputError for files that are not there or not as they should be.
     """
     choices.setdefault("statistic", "pearson")
     chosen = protocol_for("thumb", None, **choices)
-    require_known("dimensions", dimensions, THUMB_FIELDS)
     files = find_files([RATINGS, REFERENCES], folder="thumb", source=_THUMB, root=root, data=data)
     rated, reference_file = read_text(files[RATINGS]), read_text(files[REFERENCES])
     tidy = Tidy()
     references = _thumb_references(reference_file, tidy)
-    judged, written_by, read = [], set(), 0
-    for where, record in read_json_lines(rated):
-        read += 1
-        image = _image(record, rated.path, where)
-        for field in ("SYS", "hyp", "image"):
-            if not isinstance(record.get(field), str):
-                raise InputError("is not a string", file=rated.path, record=where, field=field)
-        if image not in references:
-            raise InputError(
-                f"'{image}' is not in {REFERENCES}", file=rated.path, record=where, field="seg_id"
-            )
-        check_name(record["SYS"], file=rated.path, record=where, field="SYS")
-        written_by.add(record["SYS"])
-        if systems is not None and record["SYS"] not in systems:
-            continue
-        human = {}
-        for name in dimensions:
-            field = THUMB_FIELDS[name]
-            low, high = _SCALES.get(field, (-math.inf, 5))
-            value = read_number(record.get(field), rated.path, where, field, low=low, high=high)
-            human[name] = (value,)
-        caption = tidy.read(record["hyp"], file=rated.path, record=where, field="hyp")
-        file, source = record["image"], source_of_file(record["image"])
-        judged.append(
-            JudgedCaption(image, caption, references[image], human, record["SYS"], file, source)
-        )
-    require_known("systems", systems, sorted(written_by))
+    read = [
+        (record["SYS"], _thumb_caption(record, where, rated.path, dimensions, references, tidy))
+        for where, record in read_json_lines(rated)
+    ]
+    require_known("systems", systems, sorted({system for system, _ in read}))
+    judged = [j for system, j in read if systems is None or system in systems]
     if human_reference:
         judged = _with_human_reference(judged)
     return arrange(
@@ -474,7 +421,40 @@ def load_thumb(
         images=images,
         data=data,
         limit=limit,
-        read=read,
+        read=len(read),
+    )
+
+
+def _thumb_caption(
+    record: Mapping[str, Any],
+    where: str,
+    path: Path,
+    dimensions: Sequence[str],
+    references: Mapping[str, tuple[str, ...]],
+    tidy: Tidy,
+) -> JudgedCaption:
+    """The rated caption of a record of THumB."""
+    image = _image(record, path, where)
+    for field in ("SYS", "hyp", "image"):
+        if not isinstance(record.get(field), str):
+            raise InputError("is not a string", file=path, record=where, field=field)
+    if image not in references:
+        raise InputError(
+            f"'{image}' is not in {REFERENCES}", file=path, record=where, field="seg_id"
+        )
+    human = {}
+    for name in dimensions:
+        field = THUMB_FIELDS[name]
+        low, high = _SCALES.get(field, (-math.inf, 5))
+        human[name] = (read_number(record.get(field), path, where, field, low=low, high=high),)
+    return JudgedCaption(
+        image,
+        tidy.read(record["hyp"], file=path, record=where, field="hyp"),
+        references[image],
+        human,
+        check_name(record["SYS"], file=path, record=where, field="SYS"),
+        record["image"],
+        source_of_file(record["image"]),
     )
 
 

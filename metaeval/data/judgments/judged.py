@@ -28,10 +28,12 @@ from metaeval.data.dataset import (
 )
 from metaeval.data.identity import drawn_images
 from metaeval.data.tidy import letters_and_digits
-from metaeval.errors import ConfigError, InputError
+from metaeval.errors import InputError
 from metaeval.options import Limit, NonNegativeInt, is_unicode
 from metaeval.runs.records import HUMAN
 from metaeval.stats.resampling.items import without_rounding
+
+ProtocolName = Literal["clipscore2021", "averaged", "plain"] | None
 
 
 class Choices(TypedDict, total=False):
@@ -103,24 +105,13 @@ _NAMED = {
 _PLAIN = ("keep", "mean", "image", "kendall_tau_b")
 
 
-def protocol_for(dataset: str, name: str | None, **choices: Unpack[Choices]) -> Protocol:
+def protocol_for(dataset: str, name: ProtocolName, **choices: Unpack[Choices]) -> Protocol:
     """The protocol of that name for a dataset, with single choices replaced where given.
 
     Where a choice differs, the name says so: "clipscore2021 with ratings=mean".
-
-    Raises ConfigError for a name that is not known for the dataset, and for an unknown choice.
     """
-    if unknown := [key for key in choices if key not in Choices.__annotations__]:
-        raise ConfigError(f"dataset.{unknown[0]}: unknown option")
-    if name in (None, "plain"):
-        made = Protocol("plain", *_PLAIN)
-    elif name in _NAMED and dataset in _NAMED[name]:
-        made = Protocol(name, *_NAMED[name][dataset])
-    else:
-        known = [key for key, datasets in _NAMED.items() if dataset in datasets]
-        raise ConfigError(
-            f"dataset.protocol: '{name}' is not one of {', '.join([*known, 'plain'])}"
-        )
+    name = name or "plain"
+    made = Protocol(name, *_NAMED.get(name, {}).get(dataset, _PLAIN))
     changed: dict[str, Any] = {
         key: value
         for key, value in choices.items()
@@ -282,24 +273,20 @@ def arrange(
     }
     items = items_by_references([j.image for j in chosen], [j.references for j in chosen])
     ids, documents = items.image_ids, _documents(chosen, protocol.documents)
-    first_words = tuple(r[0] if r else "" for r in items.references)
     files: dict[ImageId, str] = {j.image: j.file for j in chosen if j.file}
     photographs = tuple(chosen[j].source for j in items.caption)
     checksums = dict(sources)
     dataset = CaptionDataset(
         name,
         ids,
-        first_words,
+        tuple(r[0] if r else "" for r in items.references),
         items.references,
-        ids,
-        first_words,
-        checksums,
-        tuple(notes),
+        sources=checksums,
+        notes=tuple(notes),
         parts=annotated_images(
             dict(zip(ids, photographs, strict=True)), names=files, checksums=checksums, **places
         ),
         image_source=photographs,
-        pool_source=photographs,
         records=RecordCount(len(judged) if read is None else read, len(chosen)),
         documents=None if documents is None else items.sums(documents),
     )

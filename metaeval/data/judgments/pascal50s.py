@@ -10,7 +10,7 @@ So a pair has two sets of labels, the direct votes and the 48 votes of the conse
 sentences A its references. On two human captions (HC) the two sets often disagree.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -148,7 +148,6 @@ class ForcedChoice:
         items = items_by_references(self.image, self._drawn(n_references, draw, seed))
         ids = items.image_ids
         photographs = tuple((self.photographs or {}).get(image) for image in ids)
-        words = tuple(r[0] if r else "" for r in items.references)
         parts = annotated_images(
             dict(zip(ids, photographs, strict=True)),
             names=self.names,
@@ -159,15 +158,12 @@ class ForcedChoice:
         documents = CaptionDataset(
             self.name,
             ids,
-            words,
+            tuple(r[0] if r else "" for r in items.references),
             items.references,
-            ids,
-            words,
-            self.sources,
-            self.notes,
+            sources=self.sources,
+            notes=self.notes,
             parts=parts,
             image_source=photographs,
-            pool_source=photographs,
             documents=items.sums([1] * len(self)) if self.counts_pairs else None,
         )
         pair, side = np.tile(np.arange(len(self)), 2), np.repeat([0, 1], len(self))
@@ -199,30 +195,12 @@ def load_pascal50s(
     ties: Ties = "half",
     limit: Limit = None,
 ) -> ForcedChoice:
-    """PASCAL-50S: 4,000 pairs, 1,000 of each category.
+    """PASCAL-50S: 4,000 pairs, 1,000 of each category; options as in `conf/dataset/pascal50s.yaml`.
 
-    Parameters
-    ----------
-    root
-        The folder of the two files; by default `pascal50s` in the data folder.
-    images
-        The folder of the image files (of PASCAL VOC 2008 to 2010).
-    n_references
-        How many references metrics see, from 1 to 48: a number or several.
-    draws
-        How many random choices of the references to average over; with all 48 there is one.
-    labels
-        "consensus": a pair's right caption is what most of the 48 people preferred who compared it
-        with one reference each (the tables of VIFIDEL and CLIPScore); "direct": what most of the
-        10 or 11 people preferred who saw the image (the tables of TIGEr and FAIEr).
-    ties
-        "half": a metric that gives both captions the same score, and a pair on which people are
-        divided, count one half, what random tie-breaking gives on average; "wrong": they count as
-        wrong (TIGEr's table); "drop": pairs on which people are divided are left out.
-    limit
-        Only the first `limit` pairs of each category.
-
-    Raises InputError for files that are not there or not as they should be.
+    By the labels "consensus" a pair's right caption is what most of the 48 people preferred who
+    compared it with one reference each (the tables of VIFIDEL and CLIPScore), by "direct" what most
+    of the 10 or 11 preferred who saw the image (those of TIGEr and FAIEr). For `ties` see
+    `ForcedChoice`. Raises InputError for missing or wrong files.
     """
     counts = (n_references,) if isinstance(n_references, int) else tuple(n_references)
     if not counts or max(counts) > VOTES:
@@ -240,59 +218,73 @@ def load_pascal50s(
             file=files[TRIPLETS],
         )
     results = _direct(pairs, len(inputs), files[PAIRS], required=labels == "direct")
-    tidy, taken = Tidy(), dict.fromkeys(CATEGORIES, 0)
-    columns: dict[str, list[Any]] = {
-        k: [] for k in ("image", "first", "second", "references", "category", "votes", "direct")
-    }
-    for k, entry in enumerate(inputs):
-        where, path = f"new_input {k + 1:,}", files[PAIRS]
-        parts = _parts(entry, PAIR_FIELDS, path, where)
-        number = category[k]
-        if not all(isinstance(p, str) for p in parts):
-            raise InputError("is not an image and two captions", file=path, record=where)
-        if number not in range(1, len(CATEGORIES) + 1):
-            raise InputError(
-                f"{number!r:.40} is not a category from 1 to {len(CATEGORIES)}",
-                file=path,
-                record=f"category {k + 1:,}",
-            )
-        kind = CATEGORIES[int(number) - 1]
-        taken[kind] += 1
-        if limit is not None and taken[kind] > limit:
-            continue
-        image, b, c = (tidy.read(p, file=path, record=where, field="new_input") for p in parts)
-        references, counted = _consensus(
-            votes_of[VOTES * k : VOTES * (k + 1)], b, c, tidy, files[TRIPLETS], VOTES * k
-        )
-        seen = results[k] if results is not None else None
-        row = (image, b, c, references, kind, counted, seen)
-        for key, cell in zip(columns, row, strict=True):
-            columns[key].append(cell)
-    votes = {"consensus": np.array(columns["votes"], dtype=np.int64)}
+    tidy = Tidy()
+    read = list(_read_pairs(inputs, category, votes_of, files, limit, tidy))
+    votes = {"consensus": np.array([pair.votes for pair in read], dtype=np.int64)}
     if results is not None:
-        votes["direct"] = np.array(columns["direct"], dtype=np.int64)
+        votes["direct"] = np.array([results[pair.place] for pair in read], dtype=np.int64)
+    images_of = tuple(pair.image for pair in read)
     return ForcedChoice(
         name="pascal50s",
         title="PASCAL-50S",
-        image=tuple(columns["image"]),
-        first=tuple(columns["first"]),
-        second=tuple(columns["second"]),
-        references=tuple(columns["references"]),
-        category=tuple(columns["category"]),
+        image=images_of,
+        first=tuple(pair.first for pair in read),
+        second=tuple(pair.second for pair in read),
+        references=tuple(pair.references for pair in read),
+        category=tuple(pair.category for pair in read),
         votes=votes[labels],
         n_references=counts,
         draws=draws,
         sources=sources,
         notes=tuple(tidy.notes()),
-        records=RecordCount(len(inputs), len(columns["image"])),
+        records=RecordCount(len(inputs), len(read)),
         labels=labels,
         ties=ties,
         other_votes=next((v for name, v in votes.items() if name != labels), None),
         images=images,
         data=data,
-        photographs={image: source_of_file(image, "pascal") for image in columns["image"]},
-        names={image: image for image in columns["image"]},
+        photographs={image: source_of_file(image, "pascal") for image in images_of},
+        names={image: image for image in images_of},
     )
+
+
+class _Pair(NamedTuple):
+    """A pair of the files, its place in them, and the votes of the consensus."""
+
+    place: int
+    image: str
+    first: str
+    second: str
+    category: str
+    references: tuple[str, ...]
+    votes: tuple[int, int]
+
+
+def _read_pairs(
+    inputs: Any,
+    category: Any,
+    triplets: Any,
+    files: Mapping[str, Path],
+    limit: int | None,
+    tidy: Tidy,
+) -> Iterator[_Pair]:
+    """The first `limit` pairs of each category."""
+    taken, path = dict.fromkeys(CATEGORIES, 0), files[PAIRS]
+    for k, entry in enumerate(inputs):
+        where = f"new_input {k + 1:,}"
+        parts, number = _parts(entry, PAIR_FIELDS, path, where), category[k]
+        if not all(isinstance(p, str) for p in parts):
+            raise InputError("is not an image and two captions", file=path, record=where)
+        if number not in range(1, len(CATEGORIES) + 1):
+            problem = f"{number!r:.40} is not a category from 1 to {len(CATEGORIES)}"
+            raise InputError(problem, file=path, record=f"category {k + 1:,}")
+        kind = CATEGORIES[int(number) - 1]
+        taken[kind] += 1
+        if limit is None or taken[kind] <= limit:
+            image, b, c = (tidy.read(p, file=path, record=where, field="new_input") for p in parts)
+            of_pair = triplets[VOTES * k : VOTES * (k + 1)]
+            counted = _consensus(of_pair, b, c, tidy, files[TRIPLETS], VOTES * k)
+            yield _Pair(k, image, b, c, kind, *counted)
 
 
 @lru_cache(maxsize=2)

@@ -7,7 +7,7 @@ submission, with 5 and 40 references. They share the team's name only.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NamedTuple, Unpack
@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.data.download import find_files, given_path
-from metaeval.data.fields import Fields, common_columns, rename_fields, unused_columns
+from metaeval.data.fields import Fields, Row, common_columns, rename_fields, unused_columns
 from metaeval.data.own.score_files import like_a_number, number_or_nan
 from metaeval.data.own.tables import Reading, read_table
 from metaeval.data.records import require_fields, require_known
@@ -30,6 +30,7 @@ CHALLENGE = "cap_challenge2015.json"
 SOURCE = "https://cocodataset.org/#captions-leaderboard"
 HUMAN = "Human"  # people's captions, an entry of the challenge
 JUDGED = "2015-06-15"  # people judged what was submitted before
+Question = Literal["M1", "M2", "M3", "M4", "M5"]
 # people's questions → their names; the leaderboards' names of metrics → ours
 QUESTIONS = {"q1": "M1", "q2": "M2", "q3": "M3", "q4": "M4", "q5": "M5"}
 METRICS = {
@@ -92,31 +93,10 @@ def load_systems(
     fields: Fields | None = None,
     **reading: Unpack[Reading],
 ) -> SystemsTable:
-    """Your own table of systems.
+    """Your own table of systems; `conf/dataset/systems.yaml` describes the options.
 
-    Parameters
-    ----------
-    file
-        A `.csv`, `.tsv`, `.txt`, `.jsonl`, `.json`, `.parquet` or `.xlsx` file with a column
-        `system` and columns of numbers. An empty cell is a value that is not known.
-    name
-        What tables call the dataset.
-    human
-        The columns of people's values; by default those whose names begin with "human".
-    metrics
-        The columns of metrics' values; by default all other columns of numbers.
-    without
-        Systems that the first set leaves out ("Human"); a second set has all.
-    controls
-        The metrics that are controls: length, for instance.
-    lower_is_better
-        The metrics whose lower values are better.
-    fields
-        What the file calls `system`, where it calls it otherwise.
-    reading
-        How the file is read: see `metaeval.data.own.tables.Reading`.
-
-    Raises InputError for a file that is not there or not as it should be.
+    An empty cell is a value that is not known. The first set leaves out the systems of `without`, a
+    second one has all. Raises InputError for a file that is not there or not as it should be.
     """
     if file is None:
         raise ConfigError("dataset=systems needs a file: dataset.file=FILE.csv")
@@ -128,20 +108,13 @@ def load_systems(
     systems = [check_name(r[SYSTEM], file=path, record=w, field=SYSTEM) for w, r in rows]
     if repeated := [each for each, n in Counter(systems).items() if n > 1]:
         raise InputError(f"'{repeated[0]}' occurs twice", file=path, field=SYSTEM)
-    columns = list(dict.fromkeys(key for _, record in rows for key in record))
-    numeric = [c for c in columns if any(like_a_number(record.get(c)) for _, record in rows)]
-    human = human or [c for c in numeric if c.lower().startswith("human")]
-    metrics = metrics or [c for c in numeric if c not in (*human, SYSTEM)]
+    human, metrics = _columns(rows, human, metrics, path)
     for option, chosen, known in (
-        ("human", human, columns),
-        ("metrics", metrics, columns),
         ("without", without, systems),
         ("controls", controls, metrics),
         ("lower_is_better", lower_is_better, metrics),
     ):
         require_known(option, chosen, known)
-        if not chosen and known is columns:
-            raise ConfigError(f"dataset.{option}: name columns of {path}: {', '.join(columns)}")
     first = table.rows[0].fields
     named = (fields or {}).get(SYSTEM) or next(iter(common_columns(SYSTEM, first)), SYSTEM)
     notes += unused_columns(path, first, {named, *human, *metrics})
@@ -167,6 +140,21 @@ def load_systems(
     )
 
 
+def _columns(
+    rows: Sequence[Row], human: Names, metrics: Names, path: Path
+) -> tuple[list[str], list[str]]:
+    """The columns of people's and of metrics' values, as given or by default."""
+    columns = list(dict.fromkeys(key for _, record in rows for key in record))
+    numeric = [c for c in columns if any(like_a_number(record.get(c)) for _, record in rows)]
+    people = list(human or [c for c in numeric if c.lower().startswith("human")])
+    others = list(metrics or [c for c in numeric if c not in (*people, SYSTEM)])
+    for option, chosen in (("human", people), ("metrics", others)):
+        require_known(option, chosen, columns)
+        if not chosen:
+            raise ConfigError(f"dataset.{option}: name columns of {path}: {', '.join(columns)}")
+    return people, others
+
+
 class _Submission(NamedTuple):
     """A submission of a leaderboard."""
 
@@ -180,24 +168,13 @@ class _Submission(NamedTuple):
 def load_coco2015(
     root: str | Path | None = None,
     references: Literal["c5", "c40"] = "c40",
-    human: Names = None,
+    human: tuple[Question, ...] | list[Question] | None = None,
     data: str | Path | None = None,
 ) -> SystemsTable:
     """The COCO captioning challenge of 2015: 14 teams, 15 submissions, and people's captions.
 
-    Parameters
-    ----------
-    root
-        The folder of the files; by default `coco2015` in the data folder.
-    references
-        The metrics' values with 5 or 40 references.
-    human
-        People's questions, the first is the main one; by default M1 … M5.
-    data
-        The data folder.
+    `conf/dataset/coco2015.yaml` describes the options.
 
-    Notes
-    -----
     M1: share of captions at least as good as a person's; M2: share that pass the Turing test; M3:
     correctness, M4: detail (1 to 5); M5: share similar to a person's.
     Some teams' names stand for later submissions than those that people judged. They are left out
@@ -211,7 +188,6 @@ def load_coco2015(
     judged = list(_submissions(files[CHALLENGE], QUESTIONS, sources))
     scored = list(_submissions(files[board], METRICS, sources))
     names = list(QUESTIONS.values())
-    require_known("human", human, names)
     pairs = [(entry, s) for entry in judged for s in scored if s.team == entry.team]
     if not pairs:
         raise InputError(f"no team of {CHALLENGE} is in {board}", file=files[board])

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
@@ -92,36 +92,14 @@ def load_table(
     image_source: str | None = None,
     data: str | Path | None = None,
     limit: Limit = None,
-    protocol: str | None = None,
+    protocol: Literal["plain"] | None = None,
     **options: Unpack[TableOptions],
 ) -> Judgments:
     """Judged captions from your own table.
 
-    Parameters
-    ----------
-    file
-        A `.jsonl`, `.json`, `.csv`, `.tsv`, `.txt`, `.parquet` or `.xlsx` file.
-    human
-        The column or columns that hold ratings, a dimension each; true and false are 1 and 0.
-    name
-        What tables call the dataset.
-    instances
-        COCO's annotated objects, for captions of COCO's images; by default those in the data
-        folder.
-    images
-        The folder that the names in `image_path` are looked for in.
-    image_source
-        Which photographs these are: "coco", `image_id` is COCO's; "other", none of them is COCO's.
-        By default the names in `image_path` decide. Without them, images are COCO's if all ids are
-        ids of annotated images of COCO.
-    data
-        The data folder; by default METAEVAL_DATA.
-    limit, protocol, options
-        As in `metaeval.data.judgments.benchmarks.load_expert`; the default ("plain") keeps
-        everything, averages several ratings of a caption, counts images as CIDEr's documents and
-        is quoted by τ-b. See `TableOptions` for the others.
-
-    Raises InputError for a file that is not there or not as it should be.
+    `conf/dataset/table.yaml` describes the options. The protocol "plain" keeps everything, averages
+    several ratings of a caption, counts images as CIDEr's documents and is quoted by τ-b. Raises
+    InputError for a file that is not there or not as it should be.
     """
     if file is None:
         raise ConfigError("dataset=table needs a file: dataset.file=FILE.jsonl (or .csv, .parquet)")
@@ -147,13 +125,6 @@ def load_table(
         higher_is_better,
     )
     judged = reader.read(fields, notes)
-    n_read = reader.n_read
-    if reader.has_raters:
-        captions = _by_caption(judged, notes)
-        n_read -= len(judged) - len(captions)
-        judged = captions
-    else:
-        notes += _repeated(judged)
     sources, note = sources_of_records(
         judged, declared=image_source, collection=name, instances=instances, data=data
     )
@@ -165,7 +136,7 @@ def load_table(
         sources={path.name: table.sha256},
         notes=[*reader.tidy.notes(), *notes, *note],
         limit=limit,
-        read=n_read,
+        read=reader.n_read,
         instances=instances,
         images=images,
         data=data,
@@ -196,7 +167,7 @@ class _RecordReader:
         self._labels: dict[str, bool] = {}  # whether a column holds true and false
 
     def read(self, fields: Fields | None, notes: list[str]) -> list[JudgedCaption]:
-        """The judged captions of all records with a rating."""
+        """The judged captions of all records with a rating, those of several raters combined."""
         first = self.table.rows[0].fields
         by_marks = "human" in self.columns and (  # rated by whether no word is wrong
             "words" in fields_in(fields, first) or bool(common_columns("words", first))
@@ -218,7 +189,12 @@ class _RecordReader:
                 judged.append(caption)
         if unjudged := self.n_read - len(judged):
             notes.append(f"{unjudged:,} of {self.n_read:,} records without a judgement left out.")
-        return judged
+        if not self.has_raters:
+            notes += _repeated(judged)
+            return judged
+        captions = _by_caption(judged, notes)
+        self.n_read -= len(judged) - len(captions)
+        return captions
 
     def _caption(self, record: dict[str, Any], where: str) -> JudgedCaption | None:
         """The caption of a record; `None` where it has no rating."""

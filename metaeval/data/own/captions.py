@@ -1,7 +1,6 @@
 """Your own captions as a dataset: Karpathy's JSON, Flickr's token files, or any table."""
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple, Unpack
@@ -10,7 +9,7 @@ from metaeval.data.annotated_images import ImageFiles
 from metaeval.data.dataset import Absent, CaptionDataset, ImageId, Part, RecordCount
 from metaeval.data.download import given_path
 from metaeval.data.fields import Fields, common_columns, numbered_columns, rename_fields
-from metaeval.data.identity import ImageIdRegistry, image_key, is_decimal, sources_of
+from metaeval.data.identity import IdJoin, ImageIdRegistry, is_decimal, sources_of
 from metaeval.data.judgments.table import optional_text
 from metaeval.data.own.tables import (
     FORMATS,
@@ -25,7 +24,7 @@ from metaeval.data.records import check_id, json_type
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError
 from metaeval.options import Limit, PositiveInt, checked
-from metaeval.readers.files import user_path
+from metaeval.readers.files import TextFile, user_path
 
 TOKEN_SUFFIXES = (".token", ".txt")
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif")
@@ -58,49 +57,18 @@ def load_own(
 ) -> CaptionDataset:
     """A dataset from a file of captions, by what the file is.
 
-    - `.json` with `images` that have `sentences` (Karpathy's `dataset_coco.json`,
-      `dataset_flickr30k.json`): ids are `cocoid` where there is one, else the file's stem.
+    - `.json` with `images` that have `sentences` (Karpathy's): ids are `cocoid`, else file stems.
     - `.token`, `.txt`: Flickr8k's and Flickr30k's lines `FILE#NUMBER<tab>CAPTION`.
-    - `.csv`, `.tsv`, `.txt`, `.jsonl`, `.json`, `.parquet`, `.xlsx`: a table of `image_id` and
-      `caption` (one a record) or `captions` (a list, or numbered columns), and perhaps
-      `image_path`; next to a single `caption` there may be `references` (a list), then each image
-      has one record.
+    - a table of `image_id` and `caption` (one a record) or `captions` (a list, or numbered
+      columns), and perhaps `image_path`; next to a single `caption` there may be `references`.
 
-    Captions are taken in their order in the file, those of token files in the order of their
-    numbers: an image's first is the *Human* caption, the others are its references. There may be
-    none: metrics of references then give "not scored". Two written forms of one image id ("007" and
-    "7", "a/1.jpg" and "b/1.jpg") are refused.
+    An image's first caption, in the order of the file (of token files in that of their numbers), is
+    the *Human* caption, the others are its references; there may be none. Without a file the
+    dataset is the images of the folder `images`, without captions (see `images_by_id`).
+    `conf/dataset/own.yaml` describes the options.
 
-    Without a file the dataset is the images of the folder `images`, without captions: for captions
-    of systems, which metrics of images score. Ids are the files' names without their endings; as
-    numbers, if all are.
-
-    Parameters
-    ----------
-    file
-        The file.
-    name
-        What tables call the dataset; by default the file's stem.
-    split
-        Of Karpathy's files, which: "test"; "all" for all. Needed where a file has several.
-    images
-        The folder of the image files.
-    n_references
-        How many references at most; by default all.
-    image_source
-        "coco": ids are COCO's; "other": no image is COCO's; by default file names decide.
-    language
-        The language of the captions ("de"); by default it is detected.
-    limit
-        Only the first `limit` images by id.
-    fields
-        What a table calls `image_id`, `caption` (or `captions`), `references` and `image_path`,
-        where it calls them otherwise. Common names are recognised, which is logged.
-    reading
-        See `metaeval.data.own.tables.Reading`. By default the delimiter is what splits the header
-        and the first record, which is logged.
-
-    Raises InputError, naming file and record, for anything that is not so.
+    Raises InputError, naming file and record, for anything that is not so, and for two written
+    forms of one image id ("007" and "7", "a/1.jpg" and "b/1.jpg").
     """
     if file is None:
         if images is None:
@@ -115,25 +83,21 @@ def load_own(
         raise InputError("holds no caption" + (f" of split '{split}'" if split else ""), file=path)
     ids = tuple(sorted(texts))
     human = tuple(texts[i][0] for i in ids)
-    most = None if n_references is None else 1 + n_references
-    references = tuple(tuple(texts[i][1:most]) for i in ids)
+    references = tuple(tuple(texts[i][1:][:n_references]) for i in ids)
     notes[:0] = tidy.notes()
     if bare := references.count(()):
         notes.append(f"{bare:,} of {len(ids):,} images have no reference.")
-    called = name or path.stem
-    photographs = tuple(sources_of(ids, names, declared=image_source, collection=called).values())
+    name = name or path.stem
+    photographs = sources_of(ids, names, declared=image_source, collection=name)
     return CaptionDataset(
-        called,
+        name,
         ids,
         human,
         references,
-        ids,
-        human,
-        {path.name: sha256},
-        tuple(notes),
+        sources={path.name: sha256},
+        notes=tuple(notes),
         parts={"images": _images(images, names, ids)},
-        image_source=photographs,
-        pool_source=photographs,
+        image_source=tuple(photographs.values()),
         records=RecordCount(read, len(human) + sum(map(len, references))),
         language=language,
     ).limited(limit)
@@ -167,20 +131,16 @@ def _folder(folder: Path, name: str | None, image_source: str | None) -> Caption
     if not names:
         raise InputError(f"holds no image file ({', '.join(IMAGE_SUFFIXES)})", file=folder)
     ids, called = tuple(sorted(names)), name or folder.name
-    photographs = tuple(sources_of(ids, names, declared=image_source, collection=called).values())
+    photographs = sources_of(ids, names, declared=image_source, collection=called)
     files = ImageFiles(folder, names)
     return CaptionDataset(
         called,
         ids,
         ("",) * len(ids),
         ((),) * len(ids),
-        ids,
-        ("",) * len(ids),
-        {},
-        (f"{len(ids):,} images without captions: there is nothing to compare with.",),
+        notes=(f"{len(ids):,} images without captions: there is nothing to compare with.",),
         parts={"images": lambda: files},
-        image_source=photographs,
-        pool_source=photographs,
+        image_source=tuple(photographs.values()),
     )
 
 
@@ -230,7 +190,7 @@ def _read(
         text = read_own_text(path, encoding, "dataset")
         first = text.text.lstrip().partition("\n")[0].rstrip("\r")
         if suffix == ".token" or (reading.get("delimiter") is None and not _is_header(first)):
-            return _token_lines(text.text, path), text.sha256
+            return _token_captions(text), text.sha256
     elif suffix not in FORMATS:
         known = ", ".join((*FORMATS, *TOKEN_SUFFIXES))
         raise InputError(f"is none of {known}", file=path)
@@ -294,32 +254,32 @@ def _karpathy(images: object, path: Path, split: str | None) -> Iterator[OwnCapt
             yield OwnCaption(f"{where}, sentences[{s}]", image_id, file_name, text, wanted)  # type: ignore[arg-type]
 
 
-def _token_lines(text: str, path: Path) -> Iterator[OwnCaption]:
-    """The captions of `FILE#NUMBER<tab>CAPTION`, each image's in the order of their numbers."""
-    registry = ImageIdRegistry(path, "FILE")
-    by_image: dict[ImageId, dict[int, OwnCaption]] = {}
-    for number, line in enumerate(text.split("\n"), 1):
+def token_lines(file: TextFile) -> Iterator[tuple[str, str, int, str]]:
+    """Of each line `FILE#NUMBER<tab>CAPTION` its place, FILE, NUMBER and CAPTION."""
+    for number, line in enumerate(file.text.split("\n"), 1):
         if not line.strip():
             continue
         where = f"line {number:,}"
         match = _TOKEN.fullmatch(line.rstrip("\r"))
         if match is None:
-            raise InputError(
-                "is not FILE#NUMBER, a tab and a caption; a table with a header is a .csv file",
-                file=path,
-                record=where,
+            problem = (
+                "is not FILE#NUMBER, a tab and a caption; a table with a header is a .csv file"
             )
-        name, place = match[1], int(match[2])
-        image = check_id(PurePosixPath(name).stem, path, where, "FILE")
+            raise InputError(problem, file=file.path, record=where)
+        yield where, match[1], int(match[2]), match[3]
+
+
+def _token_captions(file: TextFile) -> Iterator[OwnCaption]:
+    """The captions of a file of tokens, each image's in the order of their numbers."""
+    registry = ImageIdRegistry(file.path, "FILE")
+    by_image: dict[ImageId, dict[int, OwnCaption]] = {}
+    for where, name, place, text in token_lines(file):
+        image = check_id(PurePosixPath(name).stem, file.path, where, "FILE")
         of_image = by_image.setdefault(registry.add(image, name, where), {})
         if place in of_image:
-            raise InputError(
-                f"'{name}#{match[2]}' occurs twice: {of_image[place].where} has it too",
-                file=path,
-                record=where,
-                field="FILE#NUMBER",
-            )
-        of_image[place] = OwnCaption(where, image, name, match[3])
+            problem = f"'{name}#{place}' occurs twice: {of_image[place].where} has it too"
+            raise InputError(problem, file=file.path, record=where, field="FILE#NUMBER")
+        of_image[place] = OwnCaption(where, image, name, text)
     for of_image in by_image.values():
         yield from (of_image[place] for place in sorted(of_image))
 
@@ -376,19 +336,13 @@ def _images(folder: str | Path | None, names: dict[ImageId, str], ids: Sequence[
     if folder is None:
         return Absent("images", "no folder of image files was given", "dataset.images=FOLDER")
     path = given_path(folder, "images", "folder")
-    there = _file_names(path)
-    by_key = {i: there[image_key(i)] for i in ids if i not in names and image_key(i) in there}
-    files = ImageFiles(path, {**names, **by_key})
+    there = _image_files(path)
+    join = IdJoin(there, ids)
+    joined = {i: str(file) for i in ids if (file := join.of(i)) is not None}
+    files = ImageFiles(path, {**joined, **names})
     if not len(files):
-        example = next(iter(there.values()), None)
+        example = next(iter(there), None)
         files_are = f"its files are like '{example}'" if example else "it holds no image file"
         reason = f"none of the images is in {path}: ids are like {ids[0]!r}, {files_are}"
         return Absent("images", reason, "correct dataset.images, or give a column image_path")
     return lambda: files
-
-
-def _file_names(folder: Path) -> dict[str, str]:
-    """`image_key` of a name → the name, of the image files of a folder; ambiguous ones left out."""
-    files = _image_files(folder)
-    times = Counter(map(image_key, files))
-    return {image_key(file): file for file in files if times[image_key(file)] == 1}

@@ -53,26 +53,22 @@ def given_captions(
     Parameters
     ----------
     candidates
-        One of: a list of captions (or an array, a Series, a generator), each of an image of its
-        own; a mapping from image ids to a caption or a list of captions; a table with columns
-        `image_id`, `caption` and perhaps `references`, which are those of the row; a file in
-        COCO's results format.
+        A list of captions (or an array, a Series, a generator), each of an image of its own; a
+        mapping from image ids to a caption or several; a table with columns `image_id`, `caption`
+        and perhaps `references`, which are those of the row; a file in COCO's results format.
     references
         As the candidates: a list with the references of each candidate (a string is one reference,
         or several as in a cell of a table), a mapping from image ids, or a captions file of COCO's.
         `None`: there are none.
     images, objects
         Image files and annotated objects, as a list or a mapping in the same way; or the folder of
-        the image files, whose names without their endings are the ids. The objects of an
-        image are an `Objects`, or a list of labels or of (label, [x1, y1, x2, y2]) with boxes in
-        [0, 1].
+        the image files, named by the ids. The objects of an image are an `Objects`, or a list of
+        labels or of (label, [x1, y1, x2, y2]) with boxes in [0, 1].
     image_source
-        Which photographs these are: "coco", the ids are COCO's; "other", none is COCO's; by default
-        names of image files decide. Weights score no photograph that they might have learned from.
+        As in `metaeval.data.identity.sources_of`.
 
     The dataset has the images that have a candidate, no others: they are the corpus of CIDEr's idf.
-    Captions are tidied by the rule of `metaeval.data.tidy`. Raises InputError for what does not fit
-    together.
+    Raises InputError for what does not fit together.
     """
     tidy = Tidy()
     if not isinstance(candidates, str | Path | Mapping) and not _is_table(candidates):
@@ -83,10 +79,8 @@ def given_captions(
         raise InputError("no candidate caption", file=file)
     if len({type(i) for i in ids}) > 1:
         raise InputError("image ids must be all numbers or all strings", file=file)
-    captions = [
-        tidy.read(text, file=file, record=f"image {i!r}", field="caption")
-        for i, text in zip(ids, texts, strict=True)
-    ]
+    named = zip((f"image {i!r}" for i in ids), texts, strict=True)
+    captions = [tidy.read(t, file=file, record=i, field="caption") for i, t in named]
     known = sorted(set(ids))
     by_image = _by_image(references, known, candidates, "references")
 
@@ -103,25 +97,17 @@ def given_captions(
     any_ids: list[Any] = ids  # numbers or texts
     items = items_by_references(any_ids, listed)
     human = tuple(captions[c] for c in items.caption)
-    paths = {
-        i: user_path(path)
-        for i, path in _by_image(images, known, candidates, "images").items()
-        if path is not None
-    }
-    sources = sources_of(
-        known, {i: path.name for i, path in paths.items()}, declared=image_source, collection=NAME
-    )
-    photographs = tuple(sources[i] for i in items.image_ids)
+    files = _by_image(images, known, candidates, "images")
+    paths = {i: user_path(path) for i, path in files.items() if path is not None}
+    names = {i: path.name for i, path in paths.items()}
+    sources = sources_of(known, names, declared=image_source, collection=NAME)
     dataset = CaptionDataset(
         NAME,
         items.image_ids,
         human,
         items.references,
-        items.image_ids,
-        human,
         parts=_parts(paths, _by_image(objects, known, candidates, "objects"), known),
-        image_source=photographs,
-        pool_source=photographs,
+        image_source=tuple(sources[i] for i in items.image_ids),
     )
     notes = list(tidy.notes())
     if unused := len(by_image) - sum(i in by_image for i in known):
@@ -136,7 +122,11 @@ def _is_table(value: Any) -> bool:
 def _candidates(given: Any) -> tuple[list[ImageId], list[Any]]:
     """The image and the text of each candidate."""
     if _is_table(given):
-        return _table_candidates(given)
+        for column in ("image_id", "caption"):
+            if column not in given:
+                there = ", ".join(map(str, given.columns))
+                raise InputError(f"the table of candidates has no column '{column}', but {there}")
+        return [_plain_id(i) for i in given["image_id"]], list(given["caption"])
     if isinstance(given, str | Path):
         table = read_table(user_path(given))
         path, rows = table.path, table.rows
@@ -145,14 +135,6 @@ def _candidates(given: Any) -> tuple[list[ImageId], list[Any]]:
         pairs = [(i, text) for i, value in given.items() for text in _listed(value)]
         return [_plain_id(i) for i, _ in pairs], [text for _, text in pairs]
     return list(range(len(given))), given
-
-
-def _table_candidates(table: pd.DataFrame) -> tuple[list[ImageId], list[Any]]:
-    for column in ("image_id", "caption"):
-        if column not in table:
-            there = ", ".join(map(str, table.columns))
-            raise InputError(f"the table of candidates has no column '{column}', but {there}")
-    return [_plain_id(i) for i in table["image_id"]], list(table["caption"])
 
 
 def _by_image(given: Any, known: list[ImageId], candidates: Any, what: str) -> dict[ImageId, Any]:

@@ -156,28 +156,13 @@ def read_scores(
     """Read tables of scores.
 
     A record has `image_id`, `caption`, perhaps `references` and `system`, and its scores: a column
-    each, or one score a record in `score`, called as `metric` says. Captions are tidied as
-    everywhere. Where records of one caption have different scores, its score is that of its system,
-    if both sides name systems, or else their mean, which is counted and logged.
+    each, or one score a record in `score`, called as `metric` says. Where records of one caption
+    have different scores, its score is that of its system, if both sides name systems, or else
+    their mean, which is counted and logged. `conf/metric/scores.yaml` describes the options.
 
-    Parameters
-    ----------
-    files
-        A file, several, or a folder of them.
-    columns
-        Which scores; by default the columns called as a published metric (`CIDEr`, `CLIPScore
-        (ViT-B/32)`, …) or as the manifest of the folder says. Other columns of numbers must be
-        named here: a row number or a count of tokens is not a score. `scores.CIDEr` is `CIDEr` in
-        the object `scores`.
-    fields
-        What the tables call `image_id`, `caption`, `references`, `system`, `metric` and `score`,
-        where they call it otherwise; as in `rename_fields`. A table may have some of them.
-    captions
-        A table that says which caption each `system` has of each `image_id`, where the scores do
-        not repeat the caption; one without `system` is of the only one.
-    answers
-        The scale where the cells are a model's answers, each of which begins with its score
-        (`leading_number`); another answer scores NaN.
+    By default the columns of scores are those called as a published metric or as the manifest of
+    the folder says: a row number is not a score. With `answers`, a scale, the cells are a model's
+    answers, each of which begins with its score (`leading_number`); another answer scores NaN.
 
     Raises InputError, naming file and record, for what is missing or no number, and for two
     different scores of one caption of one system; ConfigError for options that make no sense.
@@ -444,9 +429,7 @@ def like_a_number(value: Any) -> bool:
 
 def number_or_nan(value: Any, path: Path, where: str, field: str) -> float:
     """A score; NaN where there is none."""
-    if value is None or value == "" or value != value:
-        return math.nan
-    if isinstance(value, str) and value.strip().lower() == "nan":
+    if is_missing(value) or str(value).strip().lower() == "nan":
         return math.nan
     try:
         return read_number(value, path, where, field)

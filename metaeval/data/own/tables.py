@@ -122,7 +122,7 @@ def read_table(path: Path, reading: Reading | None = None, option: str | None = 
     elif suffix == ".json":
         value, sha256 = read_json_or_lines(path, how.get("encoding"), option, notes)
         n_notes = len(notes)
-        rows = value if notes else _keyed(value, path, notes) or list(_listed(value, path))
+        rows = value if notes else _keyed(value, path, notes) or list(listed_records(value, path))
         table = Table(path, rows, sha256, untyped=len(notes) > n_notes)
     else:
         text = read_own_text(path, how.get("encoding"), option)
@@ -405,7 +405,8 @@ def _of_pair(column: str, value: list[Any]) -> list[dict[str, Any]] | None:
     return [{**pair, "winner": winner, "rater": f"rater {k}"} for k, winner in winners]
 
 
-def _listed(value: Any, path: Path) -> Iterator[TableRow]:
+def listed_records(value: Any, path: Path) -> Iterator[TableRow]:
+    """The records of a list, or of the only list (or that of annotations) in an object."""
     key = ""
     if isinstance(value, dict):
         lists = [name for name, each in value.items() if isinstance(each, list)]

@@ -144,30 +144,11 @@ def load_scenes(
     limit: Limit = None,
     cache: str | Path | None = None,
 ) -> CaptionDataset:
-    """Load a split of the embedded dataset.
+    """Load a split of the embedded dataset; `conf/dataset/scenes.yaml` describes the options.
 
     Per scene, the first caption is the *Human* caption, the next `n_references` the references, as
     the COCO loader would read them from the exported files; `sources` holds the checksum that the
-    exported captions file would have.
-
-    Parameters
-    ----------
-    name
-        The dataset's name in tables.
-    split
-        "val" (5,000 scenes), "dev" (1,000) or "train" (20,000).
-    n
-        How many of its first scenes; default: all.
-    n_references
-        References per image, after the human caption: 1 to 4.
-    images
-        Whether the part "images" is there; files are drawn into `cache` on demand.
-    size
-        Width and height of the images in pixels.
-    limit
-        Only the first `limit` scenes. The pool of human captions stays whole.
-    cache
-        The folder for the images; without one they go into a temporary folder.
+    exported captions file would have. Without `cache` the images go into a temporary folder.
 
     Parts: "images" (SceneImages), by image id "objects" (Objects) and "scene_graphs" (SceneGraph).
     Raises ConfigError for values that make no sense.
@@ -199,10 +180,8 @@ def load_scenes(
         ids,
         human,
         tuple(tuple(t[1:]) for t in texts),
-        ids,
-        human,
-        {f"captions_{split}.json": checksum},
-        tuple(notes),
+        sources={f"captions_{split}.json": checksum},
+        notes=tuple(notes),
         parts=parts,
     ).limited(limit)
 

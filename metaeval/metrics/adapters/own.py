@@ -104,7 +104,7 @@ class OwnMetric(Metric):
     higher_is_better
         Whether a better caption has the higher score.
     tokenizer
-        `None`: texts as they are. "ptb", "java" or "whitespace": tokens joined by spaces.
+        `None`: texts as they are. "ptb" or "whitespace": tokens joined by spaces.
     options
         Keyword arguments of what is called.
     files

@@ -363,7 +363,7 @@ class Meteor(SummableMetric):
     Parameters
     ----------
     tokenizer
-        "ptb", "java", "whitespace", or "none": the text as it is. METEOR normalises punctuation and
+        "ptb", "whitespace", or "none": the text as it is. METEOR normalises punctuation and
         case itself (`-norm`), as in pycocoevalcap, whichever is chosen.
     language
         "en"; or "de", "es", "fr" or "ru", which the jar can normalise and stem. Their captions

@@ -143,7 +143,7 @@ class MeteorNltk(Metric):
     ----------
     tokenizer
         "whitespace" (nltk up to 3.6.5 split texts so, and left it to the caller since; punctuation
-        then belongs to the word it is attached to), "ptb" or "java".
+        then belongs to the word it is attached to) or "ptb".
     references
         "best" (nltk's own way with several references) or "mean": the mean of the scores against
         each. On Replace and Shuffle the mean comes nearest to what González-Chávez et al. published

@@ -59,7 +59,7 @@ class Bleu(SummableMetric):
     Parameters
     ----------
     tokenizer
-        "ptb", "java" or "whitespace".
+        "ptb" or "whitespace".
     max_n
         The highest order.
     unsmoothed

@@ -241,7 +241,7 @@ class Cider(Metric):
     sigma
         Width of the length penalty, in words.
     tokenizer
-        "ptb", "java" or "whitespace".
+        "ptb" or "whitespace".
     idf
         "dataset"; or a file of COCO's captions schema, of whose images all captions count; or the
         name of COCO's captions in the data folder, "coco_val2014"; or the file of frequencies that

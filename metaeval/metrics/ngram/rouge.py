@@ -48,7 +48,7 @@ class RougeL(Metric):
     beta
         How much recall counts against precision.
     tokenizer
-        "ptb", "java" or "whitespace".
+        "ptb" or "whitespace".
     """
 
     name = "rouge_l"

@@ -335,7 +335,7 @@ class Spice(Metric):
     Parameters
     ----------
     tokenizer
-        "ptb", "java", "whitespace" or "none"; tokens are joined by blanks for the parser.
+        "ptb", "whitespace" or "none"; tokens are joined by blanks for the parser.
     parser
         "corenlp", SPICE's own; "perceptron", built in: fast, no Java, but not SPICE's numbers, and
         its columns say so: "SPICE (rules)"; "auto", which is "corenlp" where that is installed and

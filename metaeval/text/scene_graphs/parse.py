@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -179,15 +180,11 @@ def parse_captions(
     JavaError
         SPICE's parser cannot run here; `missing_parts` says why without raising.
     """
-    service = open_parser(parser, store=store, cache=cache)
-    try:
+    with closing(open_parser(parser, store=store, cache=cache)) as service:
         return [CaptionGraph.from_tuples(tuples or []) for tuples in service(captions)]
-    finally:
-        service.close()
 
 
 Triplet = tuple[str, str, str]
-_CHUNK = 1000  # captions whose other tuples are held at a time
 
 
 class TripletParser:
@@ -223,22 +220,8 @@ class TripletParser:
 
     def __call__(self, captions: Sequence[str]) -> list[list[Triplet]]:
         """The triplets of each caption, in the parser's order."""
-        distinct = list(dict.fromkeys(captions))
-        service = open_parser(self.name, store=self.store, cache=self.cache)
-        triplets: dict[str, list[Triplet]] = {}
-        try:
-            for start in range(0, len(distinct), _CHUNK):
-                texts = distinct[start : start + _CHUNK]
-                triplets.update(zip(texts, map(_relations, service(texts)), strict=True))
-        finally:
-            service.close()
-        return [triplets[text] for text in captions]
-
-
-def _relations(tuples: Tuples | None) -> list[Triplet]:
-    """The relations of a caption's graph; see `CaptionGraph.from_tuples`."""
-    relations = [(t[0], t[2].removeprefix("be "), t[1]) for t in tuples or () if len(t) == 3]
-    return list(dict.fromkeys(relations))
+        graphs = parse_captions(captions, self.name, self.store, cache=self.cache)
+        return [list(graph.relations) for graph in graphs]
 
 
 def triplet_words(triplet: Triplet) -> list[str]:

@@ -19,7 +19,6 @@ from metaeval.errors import ConfigError
 # module and class
 _OWN = {
     "ptb": ("ptb", "PtbTokenizer"),
-    "java": ("java", "JavaPtbTokenizer"),
     "whitespace": ("base", "WhitespaceTokenizer"),
 }
 # signature, module and class in sacrebleu, and the packages that are needed
@@ -55,7 +54,7 @@ class Tokenizer(ABC):
         return get, (self.name,)
 
     def missing(self) -> Absent | None:
-        """What keeps the tokeniser from running here (Java, a jar), or `None`."""
+        """What keeps the tokeniser from running here (a package), or `None`."""
         return None
 
     def __call__(self, texts: Sequence[str]) -> list[list[str]]:
@@ -69,11 +68,6 @@ class Tokenizer(ABC):
         """The tokens of the texts of each group, all of which are new to one call at most."""
         self([text for group in groups for text in group])
         return [self(group) for group in groups]
-
-    @property
-    def n_remembered(self) -> int:
-        """How many texts it remembers."""
-        return len(self._memory)
 
     def forget(self) -> None:
         """Empty the memory: a run of many captions is over with them once they are scored."""
@@ -95,8 +89,8 @@ class WhitespaceTokenizer(Tokenizer):
 
 @cache
 def get(name: str) -> Tokenizer:
-    """The tokeniser called "ptb" (pure Python), "java" (the original PTB jar) or "whitespace",
-    or one of sacrebleu's: "char", "zh", "ja-mecab", "flores".
+    """The tokeniser called "ptb" or "whitespace", or one of sacrebleu's: "char", "zh",
+    "ja-mecab", "flores".
 
     Raises ConfigError for any other name.
     """

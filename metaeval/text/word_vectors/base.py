@@ -18,7 +18,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +27,7 @@ from metaeval.compute.device import missing_packages, offline, reinstall, resolv
 from metaeval.data.dataset import Absent
 from metaeval.data.download import download
 from metaeval.errors import ConfigError, InputError
-from metaeval.options import Device
+from metaeval.options import Device, checked
 from metaeval.progress import progress_bar
 from metaeval.readers.arrays import ArrayArchive
 from metaeval.readers.files import open_binary, user_path
@@ -262,6 +262,7 @@ class WordVectors(ABC):
         """The vectors of words, each by itself and exactly as it is written."""
 
 
+@checked
 class VectorFile(WordVectors):
     """Word vectors in a file.
 
@@ -279,13 +280,13 @@ class VectorFile(WordVectors):
     download
         Whether `fetch` downloads it if it is missing.
 
-    Raises ConfigError for an unknown format, InputError (on use) for a file that is not in it.
+    Raises ConfigError without a file, InputError (on use) for one that is not in the format.
     """
 
     def __init__(
         self,
         path: str | Path | None = None,
-        format: str = "auto",
+        format: Literal["word2vec", "text", "auto"] = "auto",
         cache: str | Path = "~/.cache/metaeval",
         url: str | None = None,
         sha256: str | None = None,
@@ -294,9 +295,6 @@ class VectorFile(WordVectors):
     ) -> None:
         if path is None and url is None:
             raise ConfigError("vectors.path is not set; give a file of word vectors")
-        if format not in (*FORMATS, "auto"):
-            known = ", ".join((*FORMATS, "auto"))
-            raise ConfigError(f"unknown vectors.format '{format}'; choose from {known}")
         self.format, self.download = format, download
         self._url = url if path is None else None
         self._sha256, self._md5 = sha256, md5
@@ -342,7 +340,7 @@ class VectorFile(WordVectors):
         """The opened file; InputError where there is none, or one that is not in the format."""
         if (absent := self.missing()) is not None:
             raise InputError(str(absent))
-        format = self.format
+        format: str = self.format
         if format == "auto":
             if self.path.suffix not in _ENDINGS:
                 problem = f"say what it is: vectors.format={'|'.join(FORMATS)}"

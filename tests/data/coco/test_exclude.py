@@ -8,6 +8,7 @@ import pytest
 
 from metaeval.data.coco.load import load_coco
 from metaeval.errors import InputError
+from tests.data.table_files import write as write_file
 from tests.shared import write_json
 
 
@@ -19,8 +20,7 @@ def write(path: Path, ids: Iterable[int], captions: int = 5) -> Path:
         for i in images
         for j in range(captions)
     ]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    return write_json(path, {"images": images, "annotations": annotations})
+    return write_file(path, {"images": images, "annotations": annotations})
 
 
 @pytest.fixture
@@ -32,9 +32,10 @@ def mine(tmp_path: Path) -> Path:
 
 def test_as_if_the_file_had_never_had_them(mine: Path) -> None:
     data = load_coco(captions=mine, exclude="other")
-    assert data.image_ids == data.pool_ids == (1, 3, 5)
-    assert data.excluded_ids == {2, 4}  # of which systems' files may well have captions
-    assert data.human == data.pool == tuple(f"image {i} caption 0" for i in (1, 3, 5))
+    # systems' files may well have captions of those that are excluded
+    ids, human = (1, 3, 5), tuple(f"image {i} caption 0" for i in (1, 3, 5))
+    assert (data.image_ids, data.pool_ids, data.excluded_ids) == (ids, ids, {2, 4})
+    assert data.human == data.pool == human
     assert data.references[1] == tuple(f"image 3 caption {j}" for j in range(1, 5))
     note = "2 images were left out because captions_other.json has them too (dataset.exclude)."
     assert note in data.notes

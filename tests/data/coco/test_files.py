@@ -7,18 +7,18 @@ from pathlib import Path
 import pytest
 
 from metaeval.data.coco import files as coco_files
-from metaeval.data.coco.load import find_coco_captions, load_coco
+from metaeval.data.coco.files import find_coco_captions
+from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import Absent
 from metaeval.errors import InputError
-from tests.shared import write_json
+from tests.data.table_files import write
 
 
 def captions_at(folder: Path, word: str = "dog", split: str = "val2017") -> Path:
     """A captions file of one image under FOLDER/annotations."""
-    path = folder / "annotations" / f"captions_{split}.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
     annotations = [{"id": i, "image_id": 42, "caption": f"{word} {i}"} for i in range(5)]
-    return write_json(path, {"images": [{"id": 42}], "annotations": annotations})
+    content = {"images": [{"id": 42}], "annotations": annotations}
+    return write(folder / "annotations" / f"captions_{split}.json", content)
 
 
 @pytest.fixture(autouse=True)
@@ -53,8 +53,8 @@ def test_a_given_place_is_the_only_one(tmp_path, monkeypatch):
     for options in ({"root": tmp_path / "other"}, {"captions": tmp_path / "other.json"}):
         with pytest.raises(InputError) as error:
             load_coco(**options)
-        assert str(tmp_path / "data") not in str(error.value)
-        assert str(tmp_path / "other") in str(error.value)
+        there = [str(tmp_path / place) in str(error.value) for place in ("data", "other")]
+        assert there == [False, True]
 
 
 def test_not_found_names_all_places_and_both_remedies(tmp_path, monkeypatch):
@@ -78,18 +78,15 @@ def test_images_and_objects_are_found_in_all_layouts(tmp_path, monkeypatch):
     dataset = load_coco(cache=tmp_path / "cache")
     assert isinstance(dataset.part("images"), Absent)
     for place in ("cache/coco", "cache/coco/images", "data", "data/images", "data/coco"):
-        file = tmp_path / place / "val2017" / "000000000042.jpg"
-        file.parent.mkdir(parents=True)
-        file.write_bytes(b"")
+        file = write(tmp_path / place / "val2017/000000000042.jpg", b"")
         assert load_coco(cache=tmp_path / "cache").part("images").path(42) == file
         file.unlink()
-    instances = tmp_path / "data/coco/annotations/instances_val2017.json"
-    instances.parent.mkdir(parents=True)
     image = {"id": 42, "width": 1, "height": 1}
-    write_json(instances, {"images": [image], "annotations": [], "categories": []})
+    content = {"images": [image], "annotations": [], "categories": []}
+    write(tmp_path / "data/coco/annotations/instances_val2017.json", content)
     dataset = load_coco(cache=tmp_path / "cache")
-    assert dataset.part("objects")[42].labels == ()
-    assert set(dataset.sources) == {"captions_val2017.json", "instances_val2017.json"}
+    labels, read = dataset.part("objects")[42].labels, set(dataset.sources)
+    assert (labels, read) == ((), {"captions_val2017.json", "instances_val2017.json"})
 
 
 @pytest.mark.coco

@@ -11,6 +11,7 @@ from metaeval.data.judgments.benchmarks import load_composite, load_crowd, load_
 from metaeval.data.judgments.pascal50s import load_pascal50s
 from metaeval.data.judgments.table import load_table
 from metaeval.errors import InputError
+from tests.data.table_files import write
 from tests.shared import write_json, write_lines
 
 TOKENS = "\n".join(
@@ -38,26 +39,25 @@ def flickr8k(tmp_path: Path) -> Path:
 
 def test_expert_under_the_protocol_of_clipscore(flickr8k: Path) -> None:
     judgments = load_expert(root=flickr8k)
-    assert [j.candidate for j in judgments.judged] == ["A cat sleeps 2 .", "A dog runs 0 ."]
-    assert judgments.judged[0].references == tuple(f"A dog runs {k} ." for k in range(5))
-    row, value = judgments.rows("rating")
-    assert (row.tolist(), value.tolist()) == ([0, 0, 0, 1, 1, 1], [1, 1, 2, 1, 2, 2])
+    data, (first, second) = judgments.dataset, judgments.judged
+    of_a = tuple(f"A dog runs {k} ." for k in range(5))
+    read = (first.candidate, second.candidate, first.references, data.references[1])
+    assert read == ("A cat sleeps 2 .", "A dog runs 0 .", of_a, second.references)
+    rows = [column.tolist() for column in judgments.rows("rating")]
+    assert rows == [[0, 0, 0, 1, 1, 1], [1, 1, 2, 1, 2, 2]]
     # every rating is a document of CIDEr's, and both images keep their ids
-    assert judgments.dataset.image_ids == ("a.jpg", "b.jpg")
-    assert judgments.image_index.tolist() == [0, 1]
-    assert judgments.dataset.references[1] == judgments.judged[1].references
-    assert judgments.dataset.corpus() == [j.references for j in judgments.judged for _ in range(3)]
+    assert (data.image_ids, judgments.image_index.tolist()) == (("a.jpg", "b.jpg"), [0, 1])
+    assert data.corpus() == [first.references] * 3 + [second.references] * 3
     assert (judgments.facts["own_captions"], judgments.facts["judged"]) == (1, 2)
-    assert judgments.dataset.notes[0].startswith("White space in")
-    assert isinstance(judgments.dataset.part("images"), Absent)
+    assert (data.notes[0][:14], type(data.part("images"))) == ("White space in", Absent)
 
 
 def test_single_choices_replace_those_of_a_protocol(flickr8k: Path) -> None:
     averaged = load_expert(root=flickr8k, protocol="averaged")
     assert averaged.rows("rating")[1].tolist() == pytest.approx([4 / 3, 5 / 3])
-    assert len(averaged.dataset.corpus()) == 2
     kept = load_expert(root=flickr8k, own_captions="keep", documents="image")
-    assert kept.protocol.name == "clipscore2021 with own_captions=keep, documents=image"
+    name = "clipscore2021 with own_captions=keep, documents=image"
+    assert (len(averaged.dataset.corpus()), kept.protocol.name) == (2, name)
     assert (kept.dataset.image_ids, kept.image_index.tolist()) == (("a.jpg", "b.jpg"), [0, 0, 1])
     assert kept.judged[1].candidate in kept.judged[1].references
 
@@ -70,9 +70,9 @@ def test_references_are_drawn_per_image_and_fewer_are_the_first_of_more(flickr8k
         for draw in range(8)
     }
     for (n, draw), data in drawn.items():
-        for caption, full in zip(data.judged, everything.judged, strict=True):
-            assert len(caption.references) == n
-            assert set(caption.references) <= set(full.references)
+        whole = [set(full.references) for full in everything.judged]
+        sizes = [len(set(j.references) & s) for j, s in zip(data.judged, whole, strict=True)]
+        assert (sizes, [len(j.references) for j in data.judged]) == ([n] * 3, [n] * 3)
         assert len({j.references for j in data.judged if j.image == "b.jpg"}) == 1
         assert data.judged[0].references[:1] == drawn[1, draw].judged[0].references
     assert len({drawn[1, draw].judged[0].references for draw in range(8)}) > 1
@@ -92,13 +92,10 @@ def test_crowd_takes_own_captions_out_of_the_references_of_their_image(flickr8k:
 
 
 def test_images_limit_and_documents_by_image(flickr8k: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "pictures"
-    folder.mkdir()
-    (folder / "a.jpg").write_bytes(b"")
-    judgments = load_crowd(root=flickr8k, images=folder, limit=1)
+    file = write(tmp_path / "pictures/a.jpg", b"")
+    judgments = load_crowd(root=flickr8k, images=file.parent, limit=1)
     assert {j.image for j in judgments.judged} == {"a.jpg"}
-    files = judgments.dataset.part("images")
-    assert {str(files.path(i)) for i in judgments.dataset.image_ids} == {str(folder / "a.jpg")}
+    assert set(map(judgments.dataset.part("images").path, judgments.dataset.image_ids)) == {file}
 
 
 def test_missing_files_say_where_to_get_them(tmp_path: Path, monkeypatch) -> None:
@@ -143,20 +140,21 @@ def composite(folder: Path) -> None:
 def test_composite(tmp_path: Path) -> None:
     composite(tmp_path)
     judgments = load_composite(root=tmp_path)
-    assert len(judgments) == 9
-    assert judgments.judged[0].candidate == "a dog runs 0."
     # its own caption is out, though it is spelled and spaced otherwise
-    assert judgments.judged[0].references == tuple(f"A dog runs {k} ." for k in range(1, 5))
+    references = tuple(f"A dog runs {k} ." for k in range(1, 5))
+    assert [(j.candidate, j.references, j.system, j.human) for j in judgments.judged[:3]] == [
+        ("a dog runs 0.", references, "Human", {"correctness": (1.0,)}),
+        ("machine 2", references, "Karpathy", {"correctness": (2.0,)}),
+        ("machine 3", references, "SDG", {"correctness": (3.0,)}),
+    ]
     # COCO's only caption was its own
-    counts = (judgments.facts["own_captions"], judgments.facts["without_references"])
-    assert counts == (3, 3)
-    assert [j.system for j in judgments.judged[:3]] == ["Human", "Karpathy", "SDG"]
+    facts = (len(judgments), judgments.facts["own_captions"], judgments.facts["without_references"])
+    assert facts == (9, 3, 3)
     assert [(j.subset, j.image.split("/")[0], j.source) for j in judgments.judged[::3]] == [
         ("8k", "8k", "flickr8k:a"),
         ("30k", "30k", "flickr30k:77"),
         ("coco", "coco", "coco:42"),
     ]
-    assert [j.human["correctness"] for j in judgments.judged[:3]] == [(1.0,), (2.0,), (3.0,)]
     assert "3 records without an image were left out." in judgments.dataset.notes
     both = load_composite(
         root=tmp_path, subsets=["30k"], dimensions=["correctness", "thoroughness"], candidates=4
@@ -172,8 +170,8 @@ def test_every_first_caption_of_composite_is_a_reference(coco_root: Path) -> Non
     if not (coco_root / "composite").is_dir():
         pytest.skip("METAEVAL_DATA has no folder composite")
     judgments = load_composite(data=coco_root)
-    assert judgments.facts["own_captions"] == judgments.facts["images"] == 3995
-    assert len(judgments) == 11985
+    facts = judgments.facts["own_captions"], judgments.facts["images"], len(judgments)
+    assert facts == (3995, 3995, 11985)
 
 
 def thumb(folder: Path) -> None:
@@ -204,13 +202,15 @@ def thumb(folder: Path) -> None:
 def test_thumb(tmp_path: Path) -> None:
     thumb(tmp_path)
     judgments = load_thumb(root=tmp_path)
-    assert (len(judgments), judgments.dimensions) == (6, ("total", "precision", "recall"))
-    assert judgments.judged[1].system == "Human"
+    assert judgments.dimensions == ("total", "precision", "recall")
     assert judgments.means("total").tolist() == pytest.approx([3.4, 3.9, 3.65] * 2)
     assert judgments.protocol.statistic == "pearson"
     index = judgments.image_index.tolist()
     assert (judgments.dataset.image_ids, index) == (("2453", "974"), [1, 1, 1, 0, 0, 0])
-    assert [j.source for j in judgments.judged[::3]] == ["coco:974", "coco:2453"]
+    systems = ["Up-Down", "Human", "VinVL-base"]
+    assert [(j.system, j.source) for j in judgments.judged] == [
+        (system, source) for source in ("coco:974", "coco:2453") for system in systems
+    ]
     assert len(load_thumb(root=tmp_path, systems=["Up-Down"])) == 2
     five = load_thumb(root=tmp_path, human_reference=True)
     # the person's own is not one of its references
@@ -227,9 +227,8 @@ def test_a_table_with_several_columns_and_raters(tmp_path: Path) -> None:
 
 
 def test_an_empty_list_of_ratings_is_not_a_judgement(tmp_path: Path) -> None:
-    path = tmp_path / "t.csv"
-    path.write_text("image_id,candidate,human\n1,a dog,[]\n2,a cat,3\n")
-    judgments = load_table(path)
+    text = "image_id,candidate,human\n1,a dog,[]\n2,a cat,3\n"
+    judgments = load_table(write(tmp_path / "t.csv", text))
     assert [j.candidate for j in judgments.judged] == ["a cat"]
     assert "1 of 2 records without a judgement left out." in judgments.dataset.notes
 
@@ -267,13 +266,11 @@ def test_pascal50s(tmp_path: Path) -> None:
         ("2008_000.jpg", "a dog runs", "a cat", "HC"),
         ("2008_001.jpg", "two men", "one man", "MM"),
     ]
-    assert pairs.votes.tolist() == [[36, 12], [24, 24]]
-    assert pairs.references[1] == tuple(f"reference 1 {j}" for j in range(48))
-    assert str(pairs.records) == "2 records read, 2 used, 0 left out"
+    read = pairs.votes.tolist(), pairs.references[1], str(pairs.records)
+    of_second = tuple(f"reference 1 {j}" for j in range(48))
+    assert read == ([[36, 12], [24, 24]], of_second, "2 records read, 2 used, 0 left out")
     direct = load_pascal50s(root=tmp_path, labels="direct", ties="wrong", limit=1)
     assert pairs.other_votes.tolist() == direct.votes.tolist() == [[4, 7], [10, 0]]
-    assert (direct.labels, direct.ties) == ("direct", "wrong")
-    few, many = pairs.documents(3, 0, 0), pairs.documents(48, 0, 0)
-    assert few.references[0] == many.references[0][:3]
-    assert set(many.references[0]) == set(pairs.references[0])
-    assert few.references != pairs.documents(3, 1, 0).references
+    few, many = pairs.documents(3, 0, 0).references, pairs.documents(48, 0, 0).references
+    assert (few[0], set(many[0])) == (many[0][:3], set(pairs.references[0]))
+    assert few != pairs.documents(3, 1, 0).references

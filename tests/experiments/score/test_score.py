@@ -109,7 +109,7 @@ def test_a_killed_run_continues_and_ends_with_the_same_bytes(folder: Path) -> No
 def test_captions_of_a_block_are_not_retained(folder: Path) -> None:
     """A memory of every caption would grow with the table: it once was .8 kB per caption."""
     score(*arguments(), "cache.enabled=false", "hydra.run.dir=forgetful", cwd=folder)
-    assert tokenizers.get("ptb").n_remembered == 0
+    assert not tokenizers.get("ptb")._memory
     store = MemoryStore()
     store.put_many("parses", {b"key": b"value"})
     empty_caches(store)

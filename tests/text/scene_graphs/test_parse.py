@@ -19,7 +19,6 @@ from metaeval.text.scene_graphs.dependencies.parser import (
     TAG_FEATURES,
     DependencyParser,
     State,
-    feature_names,
     lemma,
     pad_words,
     tag_context,
@@ -322,11 +321,13 @@ def test_scores_by_hash_are_the_sums_over_the_names(
             contexts.append(state.context())
             state.apply(action[0], strings[action[1:]])
     rows = dict(zip(names, model.weights.tolist(), strict=False))
-    none = [0] * len(model.classes)
-    expected = [
-        np.sum([rows.get(n, none) for n in feature_names(features, c, list(strings))], axis=0)
-        for c in contexts
-    ]
+    none, texts = [0] * len(model.classes), list(strings)
+
+    def summed(context: tuple[int, ...]) -> Any:
+        named = (k + " ".join(texts[context[f]] for f in fields) for k, fields in features.items())
+        return np.sum([rows.get(name, none) for name in named], axis=0)
+
+    expected = list(map(summed, contexts))
     assert model.scores(contexts, *strings.hashes()).tolist() == np.array(expected).tolist()
     assert np.any(expected)
 

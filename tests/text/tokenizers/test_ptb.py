@@ -13,12 +13,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from metaeval.data.dataset import Absent
-from metaeval.java.process import JavaError
-from metaeval.java.services import JavaRuntime
-from metaeval.text.tokenizers import java as jar_module, ptb
+from metaeval.text.tokenizers import ptb
 from metaeval.text.tokenizers.base import get
-from metaeval.text.tokenizers.java import JavaPtbTokenizer
 from metaeval.text.tokenizers.ptb import RULES, PtbTokenizer
 
 NASTY = json.loads((Path(__file__).parent / "nasty.json").read_text(encoding="utf-8"))
@@ -98,15 +94,28 @@ def shuffled(texts: Sequence[str], rng: random.Random) -> list[str]:
     return [" ".join(rng.sample(words := text.split(), len(words))) for text in texts]
 
 
+def jar_tokens(texts: Sequence[str]) -> list[list[str]]:
+    """pycocoevalcap's tokens. The jar reads all captions as one text, so between two of them stands
+    a line that no token, tag or abbreviation reaches across."""
+    from pycocoevalcap.tokenizer.ptbtokenizer import PTBTokenizer
+
+    clean = [ptb.sanitise(text) for text in texts]
+    lines = [line for text in clean for line in (text, ptb.following_text(text).strip())]
+    answer = PTBTokenizer().tokenize({n: [{"caption": line}] for n, line in enumerate(lines)})
+    tokens = [answer[n][0].split(" ") if answer[n][0] else [] for n in range(len(lines))]
+    assert {each[-1] for each in tokens[1::2]} == {"<"}  # the lines are in step
+    return tokens[::2]
+
+
 def differences(texts: Sequence[str]) -> list[tuple[str, list[str], list[str]]]:
-    ours, theirs = PtbTokenizer().tokenize(texts), JavaPtbTokenizer().tokenize(texts)
+    ours, theirs = PtbTokenizer().tokenize(texts), jar_tokens(texts)
     return [row for row in zip(texts, ours, theirs, strict=True) if row[1] != row[2]]
 
 
 @pytest.mark.java
 def test_the_table_is_what_the_jar_says() -> None:
     texts = [text for text, _ in NASTY]
-    assert [" ".join(tokens) for tokens in get("java")(texts)] == [tokens for _, tokens in NASTY]
+    assert [" ".join(tokens) for tokens in jar_tokens(texts)] == [tokens for _, tokens in NASTY]
 
 
 @pytest.mark.java
@@ -164,67 +173,3 @@ def test_pycocoevalcap_gives_the_same_on_all_captions_in_one_call(coco_root: Pat
         theirs = [answer[n][0] for n in range(len(texts))]
         ours = [" ".join(tokens) for tokens in PtbTokenizer().tokenize(texts)]
         assert [t for t, a, b in zip(texts, ours, theirs, strict=True) if a != b] == allowed
-
-
-@pytest.mark.java
-def test_hostile_captions_cannot_shift_the_others() -> None:
-    hostile = [
-        "<a b='",
-        '<a b="',
-        "two\nlines",
-        "x\u2028y\x0bz",
-        "",
-        "\ud800",
-        "^.[^x=",
-        "U.S.",
-        "K.",
-    ]
-    plain = ["dogs run", "The '> end", '"> end', "<>]", "5 dogs", "A man"]
-    tokens = JavaPtbTokenizer().tokenize([*hostile, *plain, *hostile])
-    assert tokens[len(hostile) : -len(hostile)] == [
-        *(["dogs", "run"], ["the", ">", "end"], [">", "end"], ["<", ">", "-rsb-"], ["5", "dogs"]),
-        ["a", "man"],
-    ]
-    assert tokens[: len(hostile)] == tokens[-len(hostile) :]
-    assert tokens[2:5] == [["two", "lines"], ["x", "y", "z"], []]
-
-
-@pytest.mark.java
-def test_it_works_from_any_folder_and_leaves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = tmp_path / "a folder with späces"
-    folder.mkdir()
-    monkeypatch.chdir(folder)
-    monkeypatch.setattr("tempfile.tempdir", str(folder))
-    assert JavaPtbTokenizer().tokenize(["A dog's bowl."]) == [["a", "dog", "'s", "bowl"]]
-    assert list(folder.iterdir()) == []
-
-
-@pytest.mark.java
-def test_too_slow_an_answer_is_an_error_and_leaves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    tokenizer = JavaPtbTokenizer()
-    tokenizer.seconds = 0.01
-    with pytest.raises(JavaError, match="not done after"):
-        tokenizer.tokenize(["a dog"])
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_lines_out_of_step_are_an_error() -> None:
-    with pytest.raises(JavaError, match="2 captions came back as 1"):
-        jar_module._tokens("a dog\n' '' <\n", ["a dog", "a cat"])
-    with pytest.raises(JavaError, match="out of step after the caption 'a dog'"):
-        jar_module._tokens("a dog\na cat\n", ["a dog"])
-
-
-def test_missing_java_or_jar_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    no_java, no_jar = Absent("java", "no Java runtime"), Absent("java tokenizer", "no jar")
-    monkeypatch.setattr(jar_module, "find_tokenizer_jar", lambda: no_jar)
-    for java, absent in ((no_java, no_java), (JavaRuntime(Path("java"), "17", "openjdk"), no_jar)):
-        monkeypatch.setattr(jar_module, "find_java", lambda found=java: found)
-        assert JavaPtbTokenizer().missing() is absent
-        with pytest.raises(JavaError, match=absent.reason):
-            JavaPtbTokenizer().tokenize(["a dog"])

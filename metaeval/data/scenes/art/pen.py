@@ -85,14 +85,21 @@ class Pen:
 
     def poly(self, fill: RGB, *uv: float) -> None:
         """A filled polygon: u, v, u, v, …"""
-        x, y, w, h = self.x, self.y, self.w, self.h
-        self.canvas.polygon(
-            [(x + uv[i] * w, y + uv[i + 1] * h) for i in range(0, len(uv), 2)], fill
-        )
+        self.canvas.polygon(self._points(uv), fill)
 
     def _corners(self, u0: float, v0: float, u1: float, v1: float) -> list[float]:
         a, b = self.x + u0 * self.w, self.x + u1 * self.w
         return [min(a, b), self.y + v0 * self.h, max(a, b), self.y + v1 * self.h]
+
+    def _angles(self, start: int, end: int) -> tuple[int, int]:
+        return (180 - end, 180 - start) if self.flip else (start, end)
+
+    def _circle(self, u: float, v: float, r: float) -> list[float]:
+        (x, y), r = self.at(u, v), r * self.h
+        return [x - r, y - r, x + r, y + r]
+
+    def _points(self, uv: tuple[float, ...]) -> list[tuple[float, float]]:
+        return [self.at(uv[i], uv[i + 1]) for i in range(0, len(uv), 2)]
 
     def rect(self, fill: RGB, u0: float, v0: float, u1: float, v1: float) -> None:
         """A filled rectangle."""
@@ -115,41 +122,29 @@ class Pen:
         self, fill: RGB, u0: float, v0: float, u1: float, v1: float, start: int, end: int
     ) -> None:
         """A pie slice of an ellipse, angles in degrees clockwise from three o'clock."""
-        if self.flip:
-            start, end = 180 - end, 180 - start
-        self.canvas.pieslice(self._corners(u0, v0, u1, v1), start, end, fill)
+        self.canvas.pieslice(self._corners(u0, v0, u1, v1), *self._angles(start, end), fill)
 
     def chord(
         self, fill: RGB, u0: float, v0: float, u1: float, v1: float, start: int, end: int
     ) -> None:
         """A segment of an ellipse, angles in degrees clockwise from three o'clock."""
-        if self.flip:
-            start, end = 180 - end, 180 - start
-        self.canvas.chord(self._corners(u0, v0, u1, v1), start, end, fill)
+        self.canvas.chord(self._corners(u0, v0, u1, v1), *self._angles(start, end), fill)
 
     def ring(self, fill: RGB, u: float, v: float, r: float, thick: float) -> None:
         """A circle's outline; radius and thickness in hundredths of the box height."""
-        x, y = self.at(u, v)
-        r *= self.h
-        self.canvas.ellipse([x - r, y - r, x + r, y + r], None, fill, max(1, round(thick * self.h)))
+        self.canvas.ellipse(self._circle(u, v, r), None, fill, max(1, round(thick * self.h)))
 
     def disc(self, fill: RGB, u: float, v: float, r: float) -> None:
         """A true circle; radius in hundredths of the box height."""
-        x, y = self.at(u, v)
-        r *= self.h
-        self.canvas.ellipse([x - r, y - r, x + r, y + r], fill)
+        self.canvas.ellipse(self._circle(u, v, r), fill)
 
     def line(self, fill: RGB, thick: float, *uv: float) -> None:
         """A polyline; thickness in hundredths of the box height."""
-        x, y, w, h = self.x, self.y, self.w, self.h
-        points = [(x + uv[i] * w, y + uv[i + 1] * h) for i in range(0, len(uv), 2)]
-        self.canvas.line(points, fill, max(1, round(thick * h)))
+        self.canvas.line(self._points(uv), fill, max(1, round(thick * self.h)))
 
     def limb(self, fill: RGB, thick: float, *uv: float) -> None:
         """A polyline with round joints and ends; thickness in hundredths of the box height."""
-        x, y, w, h = self.x, self.y, self.w, self.h
-        points = [(x + uv[i] * w, y + uv[i + 1] * h) for i in range(0, len(uv), 2)]
-        width = max(2, round(thick * h))
+        points, width = self._points(uv), max(2, round(thick * self.h))
         self.canvas.line(points, fill, width)
         r = width / 2 - 0.5
         for px, py in points:

@@ -162,107 +162,68 @@ POSES: dict[str, Pose] = {
 
 def draw_person(p: Pen, a: Mapping[str, str]) -> None:
     """A figure; `a` holds pose, kind, age, skin, hair, top, bottom and perhaps hat."""
-    pose = POSES[a["pose"]]
-    child = a["kind"] in ("boy", "girl")
-    female = a["kind"] in ("woman", "girl")
-    skin, hair = SKIN[a["skin"]], HAIR[a["hair"]]
-    top, bottom = COLOURS[a["top"]], COLOURS[a["bottom"]]
-    lower = darker(bottom, 84)
-    shoe = (54, 46, 46)
+    pose, female = POSES[a["pose"]], a["kind"] in ("woman", "girl")
+    skin, top, bottom = SKIN[a["skin"]], COLOURS[a["top"]], COLOURS[a["bottom"]]
     unit = 100 / pose.tall  # one hundredth of the standing height, in hundredths of the box height
     arm, leg = 6.2 * unit, 8.4 * unit
-    sx, sy = pose.shoulder
-    hx, hy = pose.hip
+    (sx, sy), (hx, hy), (x, y) = pose.shoulder, pose.hip, pose.head
     lying = a["pose"] == "lie"
     squeeze = 100 / pose.wide
     half = (8 if lying else 9.6) * squeeze  # half the shoulders' width, in hundredths of box width
     hips = 7 * squeeze
-    far_leg, near_leg = pose.legs
-    far_arm, near_arm = pose.arms
+    (far_leg, near_leg), (far_arm, near_arm) = pose.legs, pose.arms
     sideways = a["pose"] in ("ride", "pedal", "swing", "hold", "raise", "walk", "look", "lie")
     off = half * (0.45 if sideways else 0.8)
-    knee = 0.5 * hips
 
     p.limb(darker(top, 78), arm, sx - off, sy + 2, *far_arm)
     p.disc(darker(skin, 90), far_arm[2], far_arm[3], 3.4 * unit)
-    for limb, side, colour in ((far_leg, -1, lower), (near_leg, 1, bottom)):
-        start = hx + (0 if sideways else side * knee)
-        p.limb(colour, leg, start, hy, *limb)
+    for limb, side, colour in ((far_leg, -1, darker(bottom, 84)), (near_leg, 1, bottom)):
+        p.limb(colour, leg, hx + (0 if sideways else side * 0.5 * hips), hy, *limb)
         fx, fy = limb[2], limb[3]
         toe = 0 if lying else (4 if sideways else side * 2) * squeeze
-        p.limb(shoe, 5 * unit, fx, fy, fx + toe, fy)
-    x, y = pose.head
-    size = (11 if child else 8.6) * unit
-    if lying:
-        size = 8.6 * unit
+        p.limb((54, 46, 46), 5 * unit, fx, fy, fx + toe, fy)
+    size = (11 if a["kind"] in ("boy", "girl") and not lying else 8.6) * unit
     width = size * squeeze / unit  # the head's radius in hundredths of the box width
     if female:
-        p.oval(hair, x - width * 1.3, y - size * 1.15, x + width * 1.1, y + size * 2.1)
+        hair = x - width * 1.3, y - size * 1.15, x + width * 1.1, y + size * 2.1
+        p.oval(HAIR[a["hair"]], *hair)
     p.limb(skin, 5 * unit, x, y, sx, sy - 2)
     if lying:
         p.limb(top, 15 * unit, sx, sy, hx, hy)
     elif female and a.get("dress"):
-        p.poly(
-            top,
-            sx - half,
-            sy - 4,
-            sx + half,
-            sy - 4,
-            sx + half * 0.8,
-            hy - 6,
-            hx + hips * 2.1,
-            hy + 18,
-            hx - hips * 2.1,
-            hy + 18,
-            sx - half * 0.8,
-            hy - 6,
-        )
+        waist = (sx + half * 0.8, hy - 6), (sx - half * 0.8, hy - 6)
+        hem = (hx + hips * 2.1, hy + 18), (hx - hips * 2.1, hy + 18)
+        p.poly(top, sx - half, sy - 4, sx + half, sy - 4, *waist[0], *hem[0], *hem[1], *waist[1])
     else:
-        p.poly(
-            top,
-            sx - half,
-            sy - 2,
-            sx - half * 0.6,
-            sy - 6 * unit,
-            sx + half * 0.6,
-            sy - 6 * unit,
-            sx + half,
-            sy - 2,
-            hx + hips * 1.1,
-            hy + 3,
-            hx - hips * 1.1,
-            hy + 3,
-        )
-    p.disc(skin, x, y, size)
-    p.chord(hair, x - width * 1.1, y - size * 1.18, x + width * 1.1, y + size * 0.95, 180, 360)
-    face = 0.35 if sideways else 0
-    if not lying:
-        for eye in (-0.38, 0.42):
-            p.disc((44, 36, 36), x + (eye + face) * width, y + size * 0.18, size * 0.13)
-        p.line(
-            darker(skin, 66),
-            1.1 * unit,
-            x + (face - 0.25) * width,
-            y + size * 0.56,
-            x + (face + 0.3) * width,
-            y + size * 0.56,
-        )
-    hat = a.get("hat")
-    if hat:
-        colour = COLOURS[hat]
-        p.chord(
-            colour, x - width * 1.15, y - size * 1.35, x + width * 1.15, y + size * 0.8, 180, 360
-        )
-        p.round(
-            darker(colour, 86),
-            x - width * (0.4 if sideways else 1.2),
-            y - size * 0.42,
-            x + width * (1.9 if sideways else 1.2),
-            y - size * 0.1,
-        )
+        neck = (sx - half * 0.6, sy - 6 * unit), (sx + half * 0.6, sy - 6 * unit)
+        hem = (hx + hips * 1.1, hy + 3), (hx - hips * 1.1, hy + 3)
+        p.poly(top, sx - half, sy - 2, *neck[0], *neck[1], sx + half, sy - 2, *hem[0], *hem[1])
+    _draw_head(p, a, size, width, unit, sideways)
     if a.get("tie") and not lying:
-        tie = COLOURS[a["tie"]]
         p.poly(lighter(top, 70), sx - 7, sy - 6, sx + 7, sy - 6, sx, sy + 3)
-        p.poly(tie, sx - 5, sy - 5, sx + 5, sy - 5, sx + 8, sy + 20, sx, sy + 25, sx - 8, sy + 20)
+        knot, tip = (sx - 5, sy - 5, sx + 5, sy - 5), (sx, sy + 25, sx - 8, sy + 20)
+        p.poly(COLOURS[a["tie"]], *knot, sx + 8, sy + 20, *tip)
     p.limb(darker(top, 90), arm, sx + off, sy + 2, *near_arm)
     p.disc(skin, near_arm[2], near_arm[3], 3.6 * unit)
+
+
+def _draw_head(
+    p: Pen, a: Mapping[str, str], size: float, width: float, unit: float, sideways: bool
+) -> None:
+    """Head, hair, face and hat; `size` and `width` are the head's radius in the box's height and
+    width."""
+    skin, (x, y) = SKIN[a["skin"]], POSES[a["pose"]].head
+    p.disc(skin, x, y, size)
+    crown = x - width * 1.1, y - size * 1.18, x + width * 1.1, y + size * 0.95
+    p.chord(HAIR[a["hair"]], *crown, 180, 360)
+    if a["pose"] != "lie":
+        face, mouth = 0.35 if sideways else 0, y + size * 0.56
+        for eye in (-0.38, 0.42):
+            p.disc((44, 36, 36), x + (eye + face) * width, y + size * 0.18, size * 0.13)
+        ends = x + (face - 0.25) * width, mouth, x + (face + 0.3) * width, mouth
+        p.line(darker(skin, 66), 1.1 * unit, *ends)
+    if hat := a.get("hat"):
+        brim = x - width * (0.4 if sideways else 1.2), x + width * (1.9 if sideways else 1.2)
+        crown = x - width * 1.15, y - size * 1.35, x + width * 1.15, y + size * 0.8
+        p.chord(COLOURS[hat], *crown, 180, 360)
+        p.round(darker(COLOURS[hat], 86), brim[0], y - size * 0.42, brim[1], y - size * 0.1)

@@ -29,6 +29,8 @@ _TWO = frozenset(
 )
 _SUBJECTS = ("nsubj", "nsubjpass")
 
+Edge = tuple[int, str, int]  # head, relation, dependent
+
 
 @dataclass(slots=True)
 class Word:
@@ -94,18 +96,26 @@ class DependencyGraph:
         self.edges[head].remove((relation, dependent))
         self.heads[dependent].remove((head, relation))
 
+    def move(self, old: Edge, new: Edge) -> None:
+        """Put one edge in the place of another."""
+        self.remove(*old)
+        self.add(*new)
+
     def replace(self, old: int, new: int) -> None:
         """Let one word take another's place: its head, and its dependents."""
         for head, relation in self.incoming(old):
-            self.remove(head, relation, old)
-            self.add(head, "nmod" if relation in ("advmod", "amod", "dep") else relation, new)
+            named = "nmod" if relation in ("advmod", "amod", "dep") else relation
+            self.move((head, relation, old), (head, named, new))
         if self.root == old:
             self.root = new
-        for relation, word in list(self.edges[old]):
-            self.remove(old, relation, word)
-            self.add(new, relation, word)
+        self.hand_over(old, new)
 
-    def all_edges(self) -> Iterator[tuple[int, str, int]]:
+    def hand_over(self, old: int, new: int) -> None:
+        """Let the dependents of one word be those of another."""
+        for relation, word in list(self.edges[old]):
+            self.move((old, relation, word), (new, relation, word))
+
+    def all_edges(self) -> Iterator[Edge]:
         """(head, relation, dependent) of every edge, as they are now."""
         return iter([(h, r, d) for h, outgoing in enumerate(self.edges) for r, d in outgoing])
 
@@ -170,8 +180,7 @@ def _name_prepositions(graph: DependencyGraph) -> None:
         if relation in ("nmod", "advcl", "acl") and (name := _preposition(graph, word)):
             if relation == "nmod" and name == "by" and graph.has(head, "auxpass"):
                 name = "agent"
-            graph.remove(head, relation, word)
-            graph.add(head, f"{relation}:{name}", word)
+            graph.move((head, relation, word), (head, f"{relation}:{name}", word))
 
 
 def _preposition(graph: DependencyGraph, word: int) -> str:
@@ -190,8 +199,8 @@ def _name_conjunctions(graph: DependencyGraph) -> None:
         if before:
             after = [m for m in markers if m > word]
             marker = before[-1] if before[-1] > head or not after else after[0]
-            graph.remove(head, relation, word)
-            graph.add(head, f"conj:{graph.words[marker].text.lower()}", word)
+            name = f"conj:{graph.words[marker].text.lower()}"
+            graph.move((head, relation, word), (head, name, word))
 
 
 def _share(graph: DependencyGraph) -> None:
@@ -308,8 +317,7 @@ def _lift(graph: DependencyGraph, quantity: int, before: list[int]) -> None:
                 graph.root = noun
             else:
                 head, reached = graph.incoming(quantity)[0]
-                graph.remove(head, reached, quantity)
-                graph.add(head, reached, noun)
+                graph.move((head, reached, quantity), (head, reached, noun))
             graph.remove(quantity, relation, noun)
             parts = sorted({*before, quantity, of})
             for part in parts:
@@ -331,11 +339,8 @@ def _resolve_pronouns(graph: DependencyGraph) -> None:
                 pairs.append((place, antecedent))
     for pronoun, noun in pairs:
         for head, relation in graph.incoming(pronoun):
-            graph.remove(head, relation, pronoun)
-            graph.add(head, relation, noun)
-        for relation, dependent in list(graph.edges[pronoun]):
-            graph.remove(pronoun, relation, dependent)
-            graph.add(noun, relation, dependent)
+            graph.move((head, relation, pronoun), (head, relation, noun))
+        graph.hand_over(pronoun, noun)
 
 
 def _first_noun(graph: DependencyGraph, *, singular: bool) -> int | None:

@@ -120,7 +120,7 @@ class Linear:
 
     @classmethod
     def load(cls, file: Path, templates: Mapping[str, Sequence[int]]) -> Linear:
-        """The classifier that `save` has written."""
+        """The classifier that `research.dependencies.save` has written."""
         with ArrayArchive(file) as arrays:
             classes, names = (arrays.array(part).tobytes() for part in ("classes", "features"))
             values, columns, counts = map(arrays.array, ("values", "columns", "counts"))
@@ -128,18 +128,3 @@ class Linear:
         weights = np.zeros((len(counts), len(listed)), dtype=np.int16)
         weights[np.repeat(np.arange(len(counts)), counts), columns] = values
         return cls(listed, templates, names + b"\n", weights)
-
-    def save(self, file: Path, least: int = 1) -> None:
-        """Write the names, and the weights of at least `least` either way; the others are lost."""
-        weights = np.where(np.abs(self.weights) >= least, self.weights, 0)
-        used = np.flatnonzero(weights.any(axis=1))
-        rows, columns = np.nonzero(weights[used])
-        lines = self.names.split(b"\n")
-        np.savez_compressed(
-            file,
-            classes=np.frombuffer("\n".join(self.classes).encode(), dtype=np.uint8),
-            features=np.frombuffer(b"\n".join(lines[row] for row in used), dtype=np.uint8),
-            values=weights[used][rows, columns],
-            columns=columns.astype(np.uint8),
-            counts=np.bincount(rows, minlength=len(used)).astype(np.uint8),
-        )

@@ -60,16 +60,6 @@ SHIFT = "S"
 _BLOCK = 256  # sentences that are read in step
 
 
-def feature_names(
-    templates: Mapping[str, Sequence[int]], context: Context, strings: Sequence[str]
-) -> list[str]:
-    """The names of a context's features, as a model is trained with them."""
-    return [
-        letter + " ".join(strings[context[field]] for field in fields)
-        for letter, fields in templates.items()
-    ]
-
-
 def lower_words(words: Iterable[str]) -> list[str]:
     """In lower case, digits as 0."""
     return ["0" if word.isdigit() else word.lower() for word in words]

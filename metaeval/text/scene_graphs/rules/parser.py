@@ -287,9 +287,7 @@ class _Reader:
 
     def _infinitive(self) -> None:
         if self._peek().is_verb:
-            token = self._peek()
-            self.at += 1
-            self._start_verb(_Verb(token.lemma, []))
+            self._gerund()
 
     def _gerund(self) -> None:
         token = self._peek()
