@@ -6,9 +6,9 @@ the number of threads.
 
 CoreNLP 3.6.0 and its models, which SPICE parses with, are brought into the cache folder by
 `python -m metaeval doctor --install spice`, which runs `install`: from a local folder, jar or zip
-file if one is given; else from Maven Central or a repository laid out as it is (`--mirror URL`).
-Whatever arrives is checked before it is moved into place, and a download that was cut off goes on
-where it was.
+file if one is given; else from a repository that is named (`--mirror URL`), Maven Central or one
+laid out as it is; else by Maven, which knows its repositories. Whatever arrives is checked before
+it is moved into place, and a download that was cut off goes on where it was.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import json
 import logging
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 import zipfile
@@ -38,7 +39,6 @@ from metaeval.readers.zips import member_bytes, open_zip, unpack_member
 from metaeval.runs.files import file_sha256
 from metaeval.runs.store import MemoryStore, Store, content_digest
 
-CENTRAL = "https://repo1.maven.org/maven2"
 _PLACE = "edu/stanford/nlp/stanford-corenlp/3.6.0"  # in Maven Central and its mirrors
 REMEDY = "python -m metaeval doctor --install spice"
 _OTHER_WAYS = (
@@ -46,18 +46,20 @@ _OTHER_WAYS = (
     f"copy CoreNLP 3.6.0's two jars to this machine and run {REMEDY} --from FOLDER"
 )
 _MOST = 1 << 30  # bytes of a jar, or of what is in one
+_MAVEN = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"
 
 
 @dataclass(frozen=True, slots=True)
 class Jar:
     """One jar: where it comes from, and what it must be.
 
-    `sha256` is that of Maven Central's file. The same classes packed otherwise (in Stanford's zip)
-    are known by `content`: SHA-256 over the sorted entries outside META-INF, each as its name, a
-    zero byte and the SHA-256 of what it holds.
+    `maven` are its coordinates, `sha256` is that of Maven Central's file. The same classes packed
+    otherwise (in Stanford's zip) are known by `content`: SHA-256 over the sorted entries outside
+    META-INF, each as its name, a zero byte and the SHA-256 of what it holds.
     """
 
     name: str
+    maven: str
     size: int
     sha256: str
     content: str
@@ -66,12 +68,14 @@ class Jar:
 JARS = (
     Jar(
         "stanford-corenlp-3.6.0.jar",
+        "edu.stanford.nlp:stanford-corenlp:3.6.0",
         7_270_741,
         "d341d5863276f55782c5ef73212222d6b3b48e02ae1951ab6de7618d28b12742",
         "43d91edf3bc60f69bda1a9aa6bf084d42bd2e64961faf07d7df3fde130646002",
     ),
     Jar(
         "stanford-corenlp-3.6.0-models.jar",
+        "edu.stanford.nlp:stanford-corenlp:3.6.0:jar:models",
         378_116_526,
         "d285157bd7887ee3018094b5dbae092e49088b023361ccdb550ee1daf9b2c9bd",
         "540ee0b63327947c80b8789c838133d72a2ad22a17115720c8c284d6b6a77283",
@@ -94,7 +98,7 @@ def installed_jars(cache: Path) -> Path | Absent:
     return Absent("spice", reason, f"{REMEDY} (385 MB, about a minute)")
 
 
-def install(cache: Path, source: Path | None = None, mirror: str = CENTRAL) -> None:
+def install(cache: Path, source: Path | None = None, mirror: str | None = None) -> None:
     """Bring the jars into the cache folder; nothing to do where they are there already.
 
     Parameters
@@ -104,7 +108,7 @@ def install(cache: Path, source: Path | None = None, mirror: str = CENTRAL) -> N
     source
         A folder or zip file that holds the two jars anywhere, or `None` to download them.
     mirror
-        The address of a repository laid out as Maven Central is.
+        The address of a repository laid out as Maven Central is; `None`: those that Maven knows.
 
     Raises
     ------
@@ -122,9 +126,11 @@ def install(cache: Path, source: Path | None = None, mirror: str = CENTRAL) -> N
         arrived = Path(name)
         if source is not None:
             _copy(user_path(source), arrived)
-        else:
+        elif mirror:
             arrived = where  # so that a download that was cut off goes on next time
             _download(arrived, mirror)
+        elif not (maven := shutil.which("mvn")) or not _ask_maven(maven, arrived):
+            raise DownloadError(f"Maven could not download SPICE's parser; {_OTHER_WAYS}")
         for jar in JARS:
             check_jar(arrived / jar.name, jar)
         for jar in JARS:
@@ -183,6 +189,27 @@ def _unpack(path: Path, target: Path) -> None:
             if (name := next(names, None)) is None:
                 raise InputError(f"it does not contain {jar.name}", file=path)
             unpack_member(archive, name, path, target / jar.name, _MOST)
+
+
+def _ask_maven(maven: str, target: Path) -> bool:
+    """Download the jars with the program `mvn`; False, with a line on stderr, where it fails."""
+    for jar in JARS:
+        print(f"downloading {jar.maven} with Maven ({jar.size / 1e6:.0f} MB)", file=sys.stderr)
+        done = subprocess.run(
+            [maven, "-q", "-B", _MAVEN, f"-Dartifact={jar.maven}", f"-DoutputDirectory={target}"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            cwd=target,  # not the current folder: a pom.xml there would be used
+            check=False,
+        )
+        if done.returncode != 0:
+            lines = (done.stdout + done.stderr).strip().splitlines()
+            problem = lines[0] if lines else f"exit code {done.returncode}"
+            print(f"Maven could not download it: {problem}", file=sys.stderr)
+            return False
+    return True
 
 
 def _download(target: Path, repository: str) -> None:

@@ -42,10 +42,10 @@ def jars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     table = []
     for jar in spice_service.JARS:
         path = folder / jar.name
-        make_jar(path, jar.name)
+        make_jar(path, jar.maven)
         raw = path.read_bytes()
         digest = hashlib.sha256(raw).hexdigest()
-        table.append(Jar(jar.name, len(raw), digest, jar_content(path)))
+        table.append(Jar(jar.name, jar.maven, len(raw), digest, jar_content(path)))
     monkeypatch.setattr(spice_service, "JARS", tuple(table))
     return folder
 
@@ -72,7 +72,7 @@ def test_from_stanfords_zip_with_the_same_classes_packed_otherwise(
     archive = tmp_path / "corenlp.zip"
     with zipfile.ZipFile(archive, "w") as out:
         for jar in spice_service.JARS:
-            make_jar(jars / jar.name, jar.name, first="b")
+            make_jar(jars / jar.name, jar.maven, first="b")
             assert hashlib.sha256((jars / jar.name).read_bytes()).hexdigest() != jar.sha256
             out.write(jars / jar.name, f"stanford-corenlp-full-2015-12-09/{jar.name}")
     install(tmp_path / "cache", archive)
@@ -114,27 +114,51 @@ def asked(jars: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return addresses
 
 
-@pytest.mark.parametrize("given", [(), (f"{MIRROR}/",)], ids=["Maven Central", "a mirror"])
-def test_from_a_repository(
-    given: tuple[str, ...], tmp_path: Path, asked: list[str], monkeypatch: pytest.MonkeyPatch
+def test_from_maven_and_without_it(
+    jars: Path,
+    tmp_path: Path,
+    asked: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
-    install(tmp_path / "cache", None, *given)
+    """`mvn` gets each artifact's coordinates; if it fails, name a repository."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    maven, (code, models) = programs / "mvn", [jar.name for jar in spice_service.JARS]
+    maven.write_text(
+        "#!/bin/sh\n"
+        'for a; do case "$a" in -DoutputDirectory=*) to="${a#*=}";; -Dartifact=*) what="${a#*=}";;'
+        " esac; done\n"
+        f"case $what in *:models) f={models};; *) f={code};; esac\n"
+        f'cp "{jars}/$f" "$to/"\n'
+    )
+    maven.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
+    install(tmp_path / "cache", None)
     assert not isinstance(installed_jars(tmp_path / "cache"), Absent)
-    address = MIRROR if given else "https://repo1.maven.org/maven2"
-    place = f"{address}/edu/stanford/nlp/stanford-corenlp/3.6.0"
-    assert asked == [f"{place}/{jar.name}" for jar in spice_service.JARS]
 
     def unreachable(request: urllib.request.Request, timeout: float) -> None:
         raise urllib.error.URLError("no route")
 
+    maven.write_text("#!/bin/sh\necho 'ERROR offline'\nexit 1\n")
+    with pytest.raises(DownloadError, match=r"--mirror URL.*--from FOLDER"):
+        install(tmp_path / "third", None)
+    assert not asked
+    install(tmp_path / "third", None, f"{MIRROR}/")
+    assert not isinstance(installed_jars(tmp_path / "third"), Absent)
+    place = f"{MIRROR}/edu/stanford/nlp/stanford-corenlp/3.6.0"
+    assert asked == [f"{place}/{jar.name}" for jar in spice_service.JARS]
+
     monkeypatch.setattr("metaeval.data.download.urlopen", unreachable)
     monkeypatch.setattr("time.sleep", lambda seconds: None)
-    with pytest.raises(DownloadError, match=r"no route.*--mirror URL.*--from FOLDER"):
-        install(tmp_path / "other", None, *given)
+    with pytest.raises(DownloadError, match=r"no route.*--from FOLDER"):
+        install(tmp_path / "other", None, MIRROR)
+    assert "Maven could not download it: ERROR offline" in capfd.readouterr().err
 
 
 @pytest.mark.usefixtures("asked")
 def test_doctor_installs_from_a_mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")  # no Maven
     monkeypatch.setenv("METAEVAL_CACHE", str(tmp_path / "cache"))
     assert run_verb(["doctor", "--install", "spice", "--mirror", MIRROR]) == 0
     assert run_verb(["doctor", "--install", "bertscore", "--mirror", MIRROR]) == 2
