@@ -96,7 +96,9 @@ def load_composite(
     sources: dict[str, str] = {}
     judged: list[JudgedCaption] = []
     for subset in subsets:
-        ratings = {d: read_text(files[f"{subset}_{_WORDS[d]}.csv"]) for d in dimensions}
+        ratings: dict[str, TextFile] = {
+            d: read_text(files[f"{subset}_{_WORDS[d]}.csv"]) for d in dimensions
+        }
         sources |= {file.path.name: file.sha256 for file in ratings.values()}
         captions = files[SUBSETS[subset]]
         part, n_empty, sources[captions.name] = _subset(
