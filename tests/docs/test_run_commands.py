@@ -81,6 +81,8 @@ DATA = {
     "coco_karpathy_test": "coco",
     "sugarcrepe": "sugarcrepe",
     "discourse_foil": "discourse_foil",
+    "reformulations": "reformulations",
+    "iiw": "iiw",
     "coco2015": "coco2015",
     "flickr8k_expert": "flickr8k",
     "flickr8k_cf": "flickr8k",
