@@ -136,13 +136,12 @@ def _battles(
         tidy.read(row.cell(name, path), file=path, record=row.where, field=name)
         for name in sides.values()
     )
+    one, other = sides.values()
     for aspect in aspects:
         require_fields(judgments, [field := ASPECTS[aspect]], path, row.where)
         winner, weight = _preference(judgments[field], list(sides), path, row.where, field)
-        battle = Battle(
-            image, first, second, winner, *sides.values(), RATER, aspect, file=f"{image}.jpg"
-        )
-        yield battle, weight
+        names = (one, other, RATER, aspect)
+        yield Battle(image, first, second, winner, *names, file=f"{image}.jpg"), weight
 
 
 def _preference(
