@@ -469,6 +469,25 @@ def triplet_columns(run: MeasuredResult) -> list[Column]:
     return [*means, *kinds]
 
 
+EDITED = "metrics=[bleu,meteor,rouge_l,cider,faier,tiger,vifidel,chair,controls]"
+
+
+def edit_columns(run: MeasuredResult) -> list[Column]:
+    """All pairs, those of equal length, those of which Length is right in half, and each edit."""
+    same, first = "accuracy_equal_length", comparisons(run)[0]
+    n = max(m.numbers[same].n or 0 for m in run.metrics if m.ok and same in m.numbers.values)
+    kinds = [
+        Column(f"{kind} ({n:,})", interval(measure_key(first, kind)), 1)
+        for kind, n in pairs_of(run).items()
+    ]
+    return [
+        Column("all", interval(measure_key(first)), 0),
+        Column(f"within one word ({n:,})", interval(same), 0),
+        Column("Length balanced", of_accuracies(MEAN, "refined_accuracy"), 0),
+        *kinds,
+    ]
+
+
 def compared(dataset: str, more: str = "") -> tuple[str, ...]:
     return (f"-m metaeval experiment=pairs dataset={dataset} metric.spice.parser=perceptron{more}",)
 
@@ -491,6 +510,15 @@ PAIR_TABLES = (
         compared("sugarcrepe_pp"),
         metric_table(lambda run: measure_key(comparisons(run)[-1]), triplet_columns),
     ),
+    Table(
+        "reformulations",
+        tuple(
+            f"-m metaeval experiment=pairs dataset=reformulations {option} {EDITED}"
+            for option in ("task.refine=Length", "dataset.by_edit=true")
+        ),
+        metric_table("accuracy_equal_length", edit_columns),
+    ),
+    Table("metric-usage", ("-m benchmarks.numbers.usage",), quick=True),
     Table("language-model", ("-m research.models.blind",)),
     Table("detector", ("-m research.models.detector",)),
 )

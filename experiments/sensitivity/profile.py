@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from metaeval.data.content_words import content_words
 from metaeval.data.tidy import letters_and_digits
 from metaeval.experiments.measure import ResampledValue, Statistic
 from metaeval.experiments.sensitivity.combinations import (
@@ -225,15 +226,6 @@ Sorts = npt.NDArray[np.int8]  # the sort of each harmless change [n_images, n_se
 
 FORM = ("words", "grammar", "order", "spelling", "whole caption")  # kinds that change no fact alone
 NO_OP, REWRITE, REFERENCE = 0, 1, 2
-# words that carry the grammar of a caption and not its content
-FUNCTION_WORDS = frozenset({
-    "a", "an", "the", "this", "that", "these", "those", "some", "any", "each", "every", "and",
-    "or", "but", "nor", "so", "of", "in", "on", "at", "by", "for", "from", "to", "into", "onto",
-    "with", "without", "over", "under", "up", "down", "off", "out", "near", "as", "is", "are",
-    "was", "were", "be", "been", "being", "am", "has", "have", "had", "do", "does", "did", "it",
-    "its", "he", "she", "they", "them", "his", "her", "their", "there", "who", "which", "what",
-    "whose", "not", "no",
-})  # fmt: skip
 
 
 def sort_of_rewrite(human: str, changed: str, references: Sequence[str]) -> int:
@@ -249,16 +241,11 @@ def sort_of_rewrite(human: str, changed: str, references: Sequence[str]) -> int:
     """
     if letters_and_digits(changed) in map(letters_and_digits, references):
         return REFERENCE
-    before, after = _content(human), _content(changed)
+    before, after = content_words(human), content_words(changed)
     a, b = Counter(before), Counter(after)
     if a == b:
         return REWRITE if before != after else NO_OP
     return REWRITE if max((a - b).total(), (b - a).total()) >= 2 else NO_OP
-
-
-def _content(caption: str) -> list[str]:
-    words = (letters_and_digits(word) for word in caption.split())
-    return [word for word in words if word and word not in FUNCTION_WORDS]
 
 
 class Rewrites(Statistic):

@@ -146,7 +146,7 @@ class LongestCopy(Metric):
     def bind(
         self, dataset: CaptionDataset, store: Store | None = None
     ) -> LongestCopyScorer | Absent:
-        return self.tokenizer.missing() or LongestCopyScorer(self, dataset)
+        return self.missing_part(dataset) or LongestCopyScorer(self, dataset)
 
 
 class LongestCopyScorer(ReferenceScorer):

@@ -23,13 +23,14 @@ from metaeval.data.pairs.benchmarks import (
     load_sugarcrepe,
     load_valse,
 )
+from metaeval.data.pairs.iiw import load_iiw
 from metaeval.data.pairs.pairs import load_pairs_table
 from metaeval.data.scenes import load_scenes
 from metaeval.data.system_captions import find_system_files
 from metaeval.errors import ConfigError, InputError
 from tests.data.coco.test_exclude import write as write_captions
 from tests.data.judgments import test_battles, test_judgments as judged, test_systems
-from tests.data.pairs import pair_files, test_pairs
+from tests.data.pairs import pair_files, test_iiw, test_pairs
 from tests.data.table_files import write
 from tests.fuzz import loaders
 
@@ -61,6 +62,9 @@ def data(load: Callable[..., Any]) -> Callable[..., Any]:
 
 def of_file(load: Callable[..., Any], name: str) -> Callable[..., Any]:
     return lambda folder, **options: load(folder / name, **options)
+
+
+SIDES = "iiw-human-sxs-iiw-p5b"
 
 
 def then(make: Make, name: str, content: Any) -> Make:
@@ -317,6 +321,27 @@ REFUSED: list[Row] = [
     ),
     (nothing, lambda _: load_pairs_table(), {}, "dataset=pairs needs a file"),
     (nothing, lambda _: load_battles(), {}, "needs a file"),
+    *(
+        (then(test_iiw.make, f"iiw/{name}.jsonl", [record]), data(load_iiw), options, problem)
+        for name, record, options, problem in (
+            (
+                "docci_test",
+                test_iiw.DOCCI[0] | {"metrics/Specificity": "GPT-4V is marginally better"},
+                {},
+                r"docci_test.jsonl, line 1, field 'metrics/Specificity': 'GPT-4V is marginally "
+                r"better' is not a judgement; write 'Neutral', 'DOCCI is marginally better'",
+            ),
+            ("docci_test", test_iiw.DOCCI[0] | {"metrics/Human Like": 3}, {}, "3 is not a judge"),
+            ("docci_test", test_iiw.DOCCI[0] | {"IIW": None}, {}, "'IIW': is null, not a string"),
+            ("docci_test", {}, {}, "line 1, field 'image': is missing"),
+            ("iiw400", test_iiw.IIW400[0] | {SIDES: 1}, {}, "is a number, not an object"),
+            ("iiw400", test_iiw.IIW400[0] | {SIDES: {}}, {}, "'metrics/Compreh.*': is missing"),
+            ("iiw400", test_iiw.IIW400[1], {"subsets": ["iiw400"]}, "holds no battle"),
+        )
+    ),
+    (nothing, data(load_iiw), {}, r"docci_test.jsonl, iiw400.jsonl: not there.*imageinwords"),
+    (nothing, data(load_iiw), {"aspects": ["length"]}, r"dataset.aspects: 'length' not among"),
+    (nothing, data(load_iiw), {"subsets": ["x"]}, r"dataset.subsets: 'x' not among docci_test"),
     (
         nothing,
         data(load_battles),

@@ -17,7 +17,7 @@ from metaeval import installation
 from metaeval.config import compose_config
 from metaeval.experiments.run import run_configured
 from tests.data.judgments.test_audiocaps import RECORDS
-from tests.data.pairs import pair_files
+from tests.data.pairs import pair_files, test_iiw
 from tests.data.pairs.pair_files import IMAGES, SAID
 from tests.fuzz import loaders, pairs_and_own
 
@@ -109,6 +109,7 @@ CASES: dict[str, tuple[Callable[[Path], object], Sequence[str], set[Any]]] = {
         (*ARENA, "dataset.captions=[{}/one.json,{}/two.json]", "task.winner=Length"),
         {str(i) for i in IMAGES},
     ),
+    "iiw": (test_iiw.make, ARENA, {"test_2", "aar_1"}),
     "pairs": (
         _records("p.json", [
             {"image_id": "dog.jpg", "true": true, "false": "a cat", "references": TWO_SETS[0]}

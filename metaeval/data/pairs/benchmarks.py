@@ -40,6 +40,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple, Unpack
 
+from metaeval.data.content_words import kind_of_edit
 from metaeval.data.download import find_files
 from metaeval.data.identity import coco_source, source_of_file
 from metaeval.data.pairs.pairs import (
@@ -197,15 +198,28 @@ def load_discourse_foil(
 
 @checked
 def load_reformulations(
-    root: str | Path | None = None, limit: Limit = None, **options: Unpack[PairOptions]
+    root: str | Path | None = None,
+    by_edit: bool = False,
+    limit: Limit = None,
+    **options: Unpack[PairOptions],
 ) -> CaptionPairs:
     """Reformulations: a machine's caption, and the same as a person improved it.
 
-    The file is looked for in `reformulations` in the data folder; `limit` and `options` are as in
-    `load_sugarcrepe`. Images of Flickr30k have no references here: their pairs are left out.
+    Parameters
+    ----------
+    root
+        The folder of the file; by default `reformulations` in the data folder.
+    by_edit
+        Whether kinds are what the person did to the content words (`kind_of_edit`); otherwise all
+        pairs are of one kind.
+    limit, options
+        As in `load_sugarcrepe`.
+
+    Images of Flickr30k have no references here: their pairs are left out.
     """
     kinds = ["full_reformulation_dataset"]
-    return _load("reformulations", kinds, root, _improved, limit, options)
+    pairs_of = partial(_improved, by_edit=by_edit)
+    return _load("reformulations", kinds, root, pairs_of, limit, options)
 
 
 @checked
@@ -410,13 +424,11 @@ def _corrected(record: _Record) -> Iterator[CaptionPair | None]:
     )
 
 
-def _improved(record: _Record) -> Iterator[CaptionPair]:
+def _improved(record: _Record, by_edit: bool) -> Iterator[CaptionPair]:
     """A machine's caption and its reformulation."""
-    name = record.text("image")
-    source, better = source_of_file(name), record.text("answer")
-    yield CaptionPair(
-        name, "reformulation", better, record.text("question"), file=name, source=source
-    )
+    name, before, better = (record.text(field) for field in ("image", "question", "answer"))
+    kind = kind_of_edit(before, better) if by_edit else "reformulation"
+    yield CaptionPair(name, kind, better, before, file=name, source=source_of_file(name))
 
 
 def _votes(record: _Record) -> int:

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from metaeval.data.content_words import kind_of_edit
 from metaeval.data.dataset import Absent
 from metaeval.data.pairs.benchmarks import (
     SUGARCREPE,
     load_discourse_foil,
     load_foil,
+    load_reformulations,
     load_rococo,
     load_sugarcrepe,
     load_sugarcrepe_pp,
@@ -27,6 +29,7 @@ from tests.data.pairs.pair_files import (
     SAID,
     coco,
     discourse_foil,
+    reformulations,
     rococo,
     sugarcrepe,
     sugarcrepe_pp,
@@ -304,6 +307,26 @@ def test_the_corrected_caption_is_the_true_one(tmp_path: Path) -> None:
     assert data.pairs[0].references == ("1. On the grass a dog runs. 2. A dog runs on the grass.",)
     assert data.pairs[0].source == "coco:139"
     assert "2 records were left out" in " ".join(data.dataset.notes)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "kind"),
+    [
+        ("A dog runs", "The dog runs on grass.", "added"),
+        ("a dog and a dog", "a dog", "removed"),  # each time that it occurs counts
+        ("a dog sits", "a dog is sitting", "replaced"),
+        ("On the grass a DOG runs", "A dog runs in the grass.", "wording"),
+    ],
+)
+def test_the_kind_of_an_edit(before: str, after: str, kind: str) -> None:
+    assert kind_of_edit(before, after) == kind
+
+
+def test_reformulations_are_sorted_by_what_the_person_did(tmp_path: Path) -> None:
+    data = coco(reformulations(tmp_path))
+    kinds = ["replaced", "replaced", "wording", "replaced", "removed"]
+    assert [p.kind for p in load_reformulations(data=data, by_edit=True).pairs] == kinds
+    assert load_reformulations(data=data).kinds == ("reformulation",)
 
 
 @pytest.mark.slow
