@@ -35,6 +35,7 @@ from metaeval.experiments.captioners.systems import (
     MEAN,
     ScoredSystems,
     Settings,
+    at_equal_length,
     mean_rank,
     score_families,
     scored_systems,
@@ -257,6 +258,7 @@ class Captioners(
         headlines = {score.scored.columns[score.place].name for score in heads}
         scored = [family.scored for family in scores.systems]
         length = length_analysis(machines, references, scored, names, headlines)
+        words = {name: of["words"] for name, of in length.systems.items()}
         systems = _rankings(ranked, heads, settings)
         of_systems = [
             _system(system, data.everyone, int((machines[SET] == system.name).sum()))
@@ -287,6 +289,7 @@ class Captioners(
                 *(*matrices, *([human_matrix(duels)] if duels else ())),
                 Extra.of("captions", "Captions by system", of_systems, folded=True),
                 length.by_bin,
+                at_equal_length(heads, words, settings),
                 *_data_extras(ranked, systems, duels, scores, by_image["disagreement"].dropna()),
             ),
             notes=(*_notes(of_systems, data.dataset, ranked), *caveats[1:]),

@@ -224,6 +224,37 @@ def test_captioners_are_compared_on_images_that_every_metric_scores(tmp_path: Pa
     assert lines[2:] == [f"| {metric} | −1.000 |" for metric in CAPTIONED_BY]
 
 
+def test_captioners_at_equal_length_are_shown_shortest_first(tmp_path: Path) -> None:
+    """The ranks of a run, and ρ of 2015 for the metric of that name; a system without a score."""
+    rows = [
+        {"metric": metric, "system": system, "words": words, "rank": rank}
+        | {"rank_at_equal_length": equal, "per_doubling": -0.25, "r2": 0.5}
+        for metric, system, words, rank, equal in (
+            *(
+                ("BLEU-4 (corpus)", "long", 40.0, 2.0, 1.5),
+                ("BLEU-4 (corpus)", "short", 9.0, 1.0, 1.5),
+            ),
+            ("CHAIR-i", "long", 40.0, 1.0, 1.0),
+        )
+    ]
+    run = MeasuredResult(
+        experiment="captioners", dataset="d", extras=[Extra.of("equal_length", "", rows)]
+    )
+    numbers = Measured(values={"spearman_M2": Estimate(value=0.691)})
+    bleu = MetricResult(column=ScoreColumn("BLEU-4"), family="systems", statistics=numbers)
+    people = MeasuredResult(experiment="systems", dataset="d", metrics=(bleu,))
+    for name, result in (("run", run), ("people", people)):
+        (tmp_path / name).mkdir()
+        write_result(tmp_path / name / files.STATISTICS, result)
+    both = [Result(tmp_path / name, "") for name in ("run", "people")]
+    lines = TABLE["equal-length"].write(both).splitlines()
+    assert lines[0].startswith("| rank → at equal length (words) | short (9.0) | long (40.0) |")
+    assert lines[2:] == [
+        "| BLEU-4 (corpus) | 1 → 1.5 | 2 → 1.5 | −.250 | .500 | .691 |",
+        "| CHAIR-i | – | 1 → 1 | −.250 | .500 | – |",
+    ]
+
+
 def pairs_result(means: dict[tuple[str, bool], tuple[float, ...]]) -> MeasuredResult:
     """A result of one kind: (metric, whether it is a control) → its mean in each comparison."""
     comparisons = ("true > false", "paraphrase > false", "both")[: len(next(iter(means.values())))]

@@ -10,8 +10,9 @@ from PIL import Image
 from metaeval.config import build, compose_config
 from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import CaptionDataset
+from metaeval.metrics.base import StatisticsAdapter, SummableMetric
 from metaeval.runs.store import MemoryStore
-from metaeval.scoring import score_captions
+from metaeval.scoring import score_captions, system_scores
 from tests.shared import write_json
 
 NAMES = {
@@ -83,3 +84,16 @@ def test_columns_say_that_objects_were_detected(name: str, tmp_path: Path) -> No
         np.testing.assert_array_equal(gold.scores, made.scores)
         assert {column.part_of for column in made.columns} <= {None, *NAMES[name]}
         assert (gold.signatures == made.signatures) == (name == "bleu")
+
+
+def test_a_corpus_score_says_so_too(tmp_path: Path) -> None:
+    """As experiment=captioners makes it, of statistics: 1 of 3 captions names a wrong object."""
+    metric = build("chair", compose_config(["metric=[chair]"]))
+    assert isinstance(metric, SummableMetric)
+    data = dataset(tmp_path / "d", scores=True)
+    captions = ([*data.human, "a cat"], np.array([0, 1, 0]))
+    made = system_scores(
+        metric, score_captions(StatisticsAdapter(metric), data, *captions, MemoryStore())
+    )
+    assert [column.name for column in made.scored.columns] == NAMES["chair"]
+    assert made.corpus_score()[0] == pytest.approx(1 / 3)
