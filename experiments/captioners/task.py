@@ -250,10 +250,7 @@ class Captioners(
         heads = [score for score in ranked if score.column.headline]
         matrices = agreement_matrices(ranked, sentences, counts, stats.confidence)
         votes, by_image = metric_disagreements(sentences, images)
-        files.atomic(
-            record.out / files.DISAGREEMENT,
-            lambda p: by_image.map(spreadsheet_cell).to_csv(p, index=False, lineterminator="\n"),
-        )
+        _write_disagreement(record.out / files.DISAGREEMENT, by_image)
         references = dict(zip(data.everyone.image_ids, data.everyone.references, strict=True))
         headlines = {score.scored.columns[score.place].name for score in heads}
         scored = [family.scored for family in scores.systems]
@@ -295,6 +292,11 @@ class Captioners(
             notes=(*_notes(of_systems, data.dataset, ranked), *caveats[1:]),
             caveat="".join(caveats[:1]),
         )
+
+
+def _write_disagreement(path: Path, by_image: pd.DataFrame) -> None:
+    cells = by_image.map(spreadsheet_cell)
+    files.atomic(path, lambda p: cells.to_csv(p, index=False, lineterminator="\n"))
 
 
 def _computed(
