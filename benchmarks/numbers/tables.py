@@ -723,6 +723,8 @@ def equal_length(results: Sequence[Result]) -> str:
             ranks.append(f"{cell['rank']:g} → {cell['rank_at_equal_length']:g}")
             line = [three(cell["per_doubling"]), three(cell["r2"])]
         lines.append(row(metric, *ranks, *line, of_2015.get(metric.partition(" (")[0], "–")))
+    leverage = {system: three(r["leverage"]) for (_, system), r in rows.items()}
+    lines.append(row("*leverage*", *map(leverage.__getitem__, systems), "", "", ""))
     return "\n".join(lines)
 
 

@@ -250,7 +250,8 @@ def at_equal_length(
     `per_doubling` is the rise of the line for twice the words. None with fewer than
     `FEWEST_SYSTEMS` systems of two lengths.
     """
-    n_images, records = settings.counts.shape[1], []
+    n_images = settings.counts.shape[1]
+    records: list[dict[str, Any]] = []
     lengths = np.array([words[name] or np.nan for name in settings.systems])
     for score in scores:
         known = np.flatnonzero(np.isfinite(score.points) & np.isfinite(lengths))

@@ -229,6 +229,7 @@ def test_captioners_at_equal_length_are_shown_shortest_first(tmp_path: Path) -> 
     rows = [
         {"metric": metric, "system": system, "words": words, "rank": rank}
         | {"rank_at_equal_length": equal, "per_doubling": -0.25, "r2": 0.5}
+        | {"leverage": words / 100}
         for metric, system, words, rank, equal in (
             *(
                 ("BLEU-4 (corpus)", "long", 40.0, 2.0, 1.5),
@@ -252,6 +253,7 @@ def test_captioners_at_equal_length_are_shown_shortest_first(tmp_path: Path) -> 
     assert lines[2:] == [
         "| BLEU-4 (corpus) | 1 → 1.5 | 2 → 1.5 | −.250 | .500 | .691 |",
         "| CHAIR-i | – | 1 → 1 | −.250 | .500 | – |",
+        "| *leverage* | .090 | .400 |  |  |  |",
     ]
 
 

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache, partial
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -89,7 +90,7 @@ class FileRegions(GoldRegions):
         self._read()  # a wrong record ends a run before any work
 
     @property
-    def title(self) -> str:  # type: ignore[override]  # as in GoldRegions
+    def title(self) -> str:
         return DETECTED_OBJECTS
 
     def identity(self, store: Store | None = None) -> str:
@@ -97,8 +98,8 @@ class FileRegions(GoldRegions):
 
     @property
     def objects_identity(self) -> str:
-        """The file's checksum and the threshold, for signatures: "detected-0a1b2c3d4e5f-0.5"."""
-        return f"detected-{self._read()[1][:12]}-{self.threshold:g}"
+        """The files' checksum and the threshold, for signatures: "detected-0a1b2c3d4e5f-0.5"."""
+        return f"detected-{self._read()[1]}-{self.threshold:g}"
 
     def missing(self, dataset: CaptionDataset) -> Absent | None:
         return super().missing(self.objects_of(dataset))
@@ -200,18 +201,24 @@ class FileRegions(GoldRegions):
 def read_boxes(
     path: Path, _state: bytes, names: tuple[Path, bytes] | None
 ) -> tuple[tuple[Box, ...], str]:
-    """The boxes of a file and its SHA-256; read again once a file has another `file_state`."""
+    """The boxes of a file and a checksum of it and of the names' file.
+
+    Read again once a file has another `file_state`.
+    """
     known = COCO_NAMES
+    value, checksums = read_json(path)
     if names is not None:
-        known = category_names(records(read_json(names[0])[0], "categories", names[0]), names[0])
-    value, sha256 = read_json(path)
+        categories, of_names = read_json(names[0])
+        known = category_names(records(categories, "categories", names[0]), names[0])
+        checksums += of_names
     if not isinstance(value, list):
         raise InputError(
             f"holds {json_type(value)} where a list of boxes is expected; objects in COCO's "
             "instances schema are dataset.instances=FILE",
             file=path,
         )
-    return tuple(_box(record, f"[{k}]", path, known) for k, record in enumerate(value)), sha256
+    boxes = tuple(_box(record, f"[{k}]", path, known) for k, record in enumerate(value))
+    return boxes, sha256(checksums.encode()).hexdigest()[:12]
 
 
 def _box(record: Any, where: str, path: Path, names: Mapping[ImageId, str]) -> Box:
