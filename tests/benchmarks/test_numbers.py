@@ -20,6 +20,7 @@ from metaeval.experiments.run import run as carry_out
 from metaeval.results.base import Estimate, Measured, MetricResult
 from metaeval.results.files import read_result, write_result
 from metaeval.results.measured import Extra, MeasuredResult, PublishedValues
+from metaeval.results.run import Measure
 from metaeval.runs import files
 from metaeval.runs.records import ScoreColumn
 from tests.results.examples import (
@@ -239,11 +240,16 @@ def test_captioners_at_equal_length_are_shown_shortest_first(tmp_path: Path) -> 
         )
     ]
     run = MeasuredResult(
-        experiment="captioners", dataset="d", extras=[Extra.of("equal_length", "", rows)]
+        experiment="captioners",
+        dataset="d",
+        declared=(),
+        metrics=(),
+        extras=(Extra.of("equal_length", "", rows),),
     )
     numbers = Measured(values={"spearman_M2": Estimate(value=0.691)})
     bleu = MetricResult(column=ScoreColumn("BLEU-4"), family="systems", statistics=numbers)
-    people = MeasuredResult(experiment="systems", dataset="d", metrics=(bleu,))
+    rho = Measure("spearman_M2", "ρ")
+    people = MeasuredResult(experiment="systems", dataset="d", declared=(rho,), metrics=(bleu,))
     for name, result in (("run", run), ("people", people)):
         (tmp_path / name).mkdir()
         write_result(tmp_path / name / files.STATISTICS, result)
