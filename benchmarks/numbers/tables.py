@@ -844,7 +844,7 @@ OTHER_TABLES = (
             "-m metaeval experiment=captioners dataset=coco_karpathy_test dataset.exclude=val2017 "
             "captions=[${METAEVAL_DATA}/coco/captioners,${METAEVAL_DATA}/coco/captioners_vlm,"
             "${METAEVAL_DATA}/coco/captioners_2023] "
-            "metrics=[bleu,rouge_l,cider,chair] controls=[]",
+            "metrics=[bleu,meteor,rouge_l,cider,faier,tiger,vifidel,chair] controls=[]",
             "-m metaeval experiment=systems dataset=coco2015 dataset.human=[M2]",
         ),
         equal_length,
