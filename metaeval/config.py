@@ -29,6 +29,7 @@ from metaeval.overrides import merge, metric_overrides, outside_the_grammar
 from metaeval.runs.environment import from_environment
 
 CITATION = "citation"  # in a metric's or a dataset's node: what to cite, no option of its class
+_BOXES = "metaeval.vision.regions.boxes.FileRegions"
 CONTROLS = "controls"  # the group of metrics that others are compared with
 # what composing a configuration raises where it makes none
 COMPOSING = (HydraException, OmegaConfBaseException, ValueError)
@@ -309,9 +310,7 @@ def build(name: str, config: DictConfig, within: tuple[str, ...] = ()) -> Metric
     of = parts_of(node)
     if of is None:
         metric: Metric = component(node, f"metric.{name}")
-        _cite(metric, [*metric.citation, *citation])  # of the score bank each file has its own
-        object.__setattr__(metric, "from_environment", from_environment(node))
-        return metric
+        return _completed(metric, [*metric.citation, *citation], config, node)
     if name in within:
         raise ConfigError(f"metric.{name}.of: {name} would be made of itself")
     config = copy.deepcopy(config)  # a part need not be among the run's metrics
@@ -323,9 +322,8 @@ def build(name: str, config: DictConfig, within: tuple[str, ...] = ()) -> Metric
         add_metric(config, part)
         parts.append(build(part, config, (*within, name)))
     made: Metric = component(node, f"metric.{name}", parts=parts)
-    _cite(made, [*citation, *(key for part in parts for key in part.citation)])
-    object.__setattr__(made, "from_environment", from_environment(node))
-    return made
+    citation = (*citation, *(key for part in parts for key in part.citation))
+    return _completed(made, citation, config, node)
 
 
 def parts_of(node: DictConfig) -> Sequence[str] | None:
@@ -370,9 +368,16 @@ def with_controls(config: DictConfig) -> tuple[dict[str, Metric], list[str]]:
     return {name: metrics[name] for name in kept} | build_all(controls, config), controls
 
 
-def _cite(metric: Metric, citation: Iterable[str]) -> None:
-    """Set what a paper that uses the metric cites, also of a frozen data class."""
+def _completed(
+    metric: Metric, citation: Iterable[str], config: DictConfig, node: DictConfig
+) -> Metric:
+    """The metric, also if it is a frozen data class, with what the configuration says around its
+    options: what a paper cites, what the environment gives, and the boxes that it reads."""
     object.__setattr__(metric, "citation", tuple(dict.fromkeys(citation)))
+    object.__setattr__(metric, "from_environment", from_environment(node))
+    if OmegaConf.select(config, "regions._target_") == _BOXES:
+        object.__setattr__(metric, "boxes", component(config.regions, "regions"))
+    return metric
 
 
 def build_all(names: Iterable[str], config: DictConfig) -> dict[str, Metric]:

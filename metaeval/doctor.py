@@ -75,7 +75,7 @@ MODELS: dict[str, tuple[Callable[[Path], object], str, str]] = {
     "Faster R-CNN": (
         lambda cache: (detector.home() / detector.FILE).is_file(),
         f"regions.weights=FILE, torchvision's {detector.FILE} (160 MB, licence: torchvision's)",
-        "annotated objects (regions=gold), or any detector's: dataset.instances=FILE with scores",
+        "annotated objects (regions=gold), or any detector's: regions=file regions.file=FILE",
     ),
     "bottom-up features": (
         lambda cache: False,

@@ -30,6 +30,7 @@ from metaeval.results.base import Measured, MetricResult, Status, TrainingRecord
 from metaeval.runs.files import digest
 from metaeval.runs.records import (
     BATCH_DEPENDENT,
+    DETECTED_OBJECTS,
     NETWORK_PRECISION,
     ScoreColumn,
     Tally,
@@ -229,6 +230,8 @@ def system_scores(metric: Metric, scored: MetricScores) -> SystemScores:
         return SystemScores(scored)
     dependent = any(column.batch_dependent for column in scored.columns)
     columns = tuple(replace(column, batch_dependent=dependent) for column in metric.columns)
+    if any(DETECTED_OBJECTS in column.name for column in scored.columns):
+        columns = tuple(column.seeing_detections() for column in columns)
     if scored.scores is None:
         return SystemScores(replace(scored, columns=columns, signatures=(None,) * len(columns)))
     # the statistics' signatures are those of the scores, except for the column's name

@@ -51,6 +51,7 @@ CONFIGURATIONS = {
     "insert": ("experiment=graded", "corruption=insert", "vectors=word2vec"),
     "truth": ("experiment=graded", "corruption=truth_replace_count", "dataset=coco_karpathy_test"),
     "bottomup": ("experiment=captioners", "regions=bottomup", "regions.file=x.npy"),
+    "boxes": ("experiment=replace", "regions=file", "regions.file=x.json"),
     "own pairs": ("experiment=pairs", "dataset=pairs", "dataset.file=x.csv"),
     "own": ("experiment=replace", "dataset=own", "dataset.file=x.csv"),
     "sensitivity": ("experiment=sensitivity", "dataset=scenes", "vectors=minilm"),

@@ -729,6 +729,33 @@ def captioners(results: Sequence[Result]) -> str:
     return "\n".join(lines)
 
 
+def equal_length(results: Sequence[Result]) -> str:
+    """Each score's ranks of captioners, shortest captions first: as they are → at equal length;
+    and Spearman's ρ of the metric with people on the systems of 2015, where it is known."""
+    run, people = (result.read() for result in results)
+    rows = {(r["metric"], r["system"]): r for r in run.extra("equal_length").records}
+    words = {system: r["words"] for (_, system), r in rows.items()}
+    systems = sorted(words, key=lambda system: words[system])
+    of_2015 = {m.name: three(m.numbers.value("spearman_M2")) for m in people.metrics}
+    lines = head(
+        "rank → at equal length (words)",
+        *(f"{system} ({words[system]:.1f})" for system in systems),
+        *("words twice", "r²", "ρ with people in 2015"),
+    )
+    for metric in dict.fromkeys(metric for metric, _ in rows):
+        ranks = []
+        for system in systems:
+            if (cell := rows.get((metric, system))) is None:
+                ranks.append("–")
+                continue
+            ranks.append(f"{cell['rank']:g} → {cell['rank_at_equal_length']:g}")
+            line = [three(cell["per_doubling"]), three(cell["r2"])]
+        lines.append(row(metric, *ranks, *line, of_2015.get(metric.partition(" (")[0], "–")))
+    leverage = {system: three(r["leverage"]) for (_, system), r in rows.items()}
+    lines.append(row("*leverage*", *map(leverage.__getitem__, systems), "", "", ""))
+    return "\n".join(lines)
+
+
 # every system of the four papers
 
 SYSTEMS = yaml.safe_load(Path(__file__).with_name("systems.yaml").read_text(encoding="utf-8"))
@@ -838,6 +865,17 @@ OTHER_TABLES = (
             "metrics=[cider,meteor,faier,tiger,vifidel] controls=[]",
         ),
         captioners,
+    ),
+    Table(
+        "equal-length",
+        (
+            "-m metaeval experiment=captioners dataset=coco_karpathy_test dataset.exclude=val2017 "
+            "captions=[${METAEVAL_DATA}/coco/captioners,${METAEVAL_DATA}/coco/captioners_vlm,"
+            "${METAEVAL_DATA}/coco/captioners_2023] "
+            "metrics=[bleu,meteor,rouge_l,cider,faier,tiger,vifidel,chair] controls=[]",
+            "-m metaeval experiment=systems dataset=coco2015 dataset.human=[M2]",
+        ),
+        equal_length,
     ),
     Table("systems", (*ON_300, BY_PASCAL, BY_COMPOSITE), systems, show=False),
     Table(

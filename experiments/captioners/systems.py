@@ -18,7 +18,7 @@ from metaeval.experiments.scores import score_all
 from metaeval.metrics.base import Metric, StatisticsAdapter, SummableMetric
 from metaeval.results.base import Estimate
 from metaeval.results.comparison import Comparisons
-from metaeval.results.measured import SystemRanking
+from metaeval.results.measured import Extra, SystemRanking
 from metaeval.runs.records import SET, SYSTEM, ScoreColumn
 from metaeval.scoring import MetricScores, SystemScores, system_scores
 from metaeval.stats.resampling.bootstrap import Counts
@@ -232,6 +232,60 @@ def mean_rank(scores: Sequence[ScoredSystems], settings: Settings) -> SystemRank
     return SystemRanking(
         scores=estimates, best="lowest", digits=2, **settings.comparisons("mean rank", tests)
     )
+
+
+FEWEST_SYSTEMS = 4  # of a line: two more than it has parameters
+EQUAL_LENGTH = (
+    "Systems at equal length: distance from a line of their scores on the log of their mean words "
+    "(leverage above {:.2g}: the system draws the line to itself)"
+)
+
+
+def at_equal_length(
+    scores: Sequence[ScoredSystems], words: Mapping[str, float], settings: Settings
+) -> Extra:
+    """Each score's residuals of a least-squares line on log words, and the ranks that they give.
+
+    `words` are the mean words of each system; a system without a word or a score is left out.
+    `per_doubling` is the rise of the line for twice the words. None with fewer than
+    `FEWEST_SYSTEMS` systems of two lengths.
+    """
+    n_images = settings.counts.shape[1]
+    records: list[dict[str, Any]] = []
+    lengths = np.array([words[name] or np.nan for name in settings.systems])
+    for score in scores:
+        known = np.flatnonzero(np.isfinite(score.points) & np.isfinite(lengths))
+        points, x = score.points[known], np.log(lengths[known])
+        if len(known) < FEWEST_SYSTEMS or np.allclose(x, x[0]):
+            continue
+        design = np.column_stack([np.ones_like(x), x])
+        inverse = np.linalg.pinv(design)
+        hat, drawn = design @ inverse, score.drawn[known]
+        residual, replicates = points - hat @ points, drawn - hat @ drawn
+        upward = 1 if score.column.higher_is_better else -1
+        total = float(((points - points.mean()) ** 2).sum())
+        plain, equal = (
+            rankdata(-upward * np.round(values, 12)).tolist() for values in (points, residual)
+        )
+        for k, system in enumerate(known):
+            records.append(
+                {
+                    "metric": score.column.name,
+                    "system": settings.systems[system],
+                    "words": float(lengths[system]),
+                    "leverage": float(hat[k, k]),
+                    "score": float(points[k]),
+                    "residual": Estimate.resampled(
+                        residual[k], replicates[k], settings.confidence, n_images
+                    ),
+                    "rank": plain[k],
+                    "rank_at_equal_length": equal[k],
+                    "per_doubling": float(inverse[1] @ points * np.log(2)),
+                    "r2": 1 - float((residual**2).sum()) / total if total else None,
+                }
+            )
+    title = EQUAL_LENGTH.format(4 / len(settings.systems))
+    return Extra.of("equal_length", title, records, folded=True)
 
 
 def best_first(points: Floats, higher: bool) -> list[int]:

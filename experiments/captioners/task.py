@@ -35,6 +35,7 @@ from metaeval.experiments.captioners.systems import (
     MEAN,
     ScoredSystems,
     Settings,
+    at_equal_length,
     mean_rank,
     score_families,
     scored_systems,
@@ -249,14 +250,12 @@ class Captioners(
         heads = [score for score in ranked if score.column.headline]
         matrices = agreement_matrices(ranked, sentences, counts, stats.confidence)
         votes, by_image = metric_disagreements(sentences, images)
-        files.atomic(
-            record.out / files.DISAGREEMENT,
-            lambda p: by_image.map(spreadsheet_cell).to_csv(p, index=False, lineterminator="\n"),
-        )
+        _write_disagreement(record.out / files.DISAGREEMENT, by_image)
         references = dict(zip(data.everyone.image_ids, data.everyone.references, strict=True))
         headlines = {score.scored.columns[score.place].name for score in heads}
         scored = [family.scored for family in scores.systems]
         length = length_analysis(machines, references, scored, names, headlines)
+        words = {name: of["words"] for name, of in length.systems.items()}
         systems = _rankings(ranked, heads, settings)
         of_systems = [
             _system(system, data.everyone, int((machines[SET] == system.name).sum()))
@@ -287,11 +286,17 @@ class Captioners(
                 *(*matrices, *([human_matrix(duels)] if duels else ())),
                 Extra.of("captions", "Captions by system", of_systems, folded=True),
                 length.by_bin,
+                at_equal_length(heads, words, settings),
                 *_data_extras(ranked, systems, duels, scores, by_image["disagreement"].dropna()),
             ),
             notes=(*_notes(of_systems, data.dataset, ranked), *caveats[1:]),
             caveat="".join(caveats[:1]),
         )
+
+
+def _write_disagreement(path: Path, by_image: pd.DataFrame) -> None:
+    cells = by_image.map(spreadsheet_cell)
+    files.atomic(path, lambda p: cells.to_csv(p, index=False, lineterminator="\n"))
 
 
 def _computed(

@@ -21,7 +21,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -29,10 +29,13 @@ import numpy.typing as npt
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import MetaevalError
 from metaeval.runs.environment import hidden
-from metaeval.runs.records import GOLD_OBJECTS, ScoreColumn, TrainingFacts
+from metaeval.runs.records import DETECTED_OBJECTS, GOLD_OBJECTS, ScoreColumn, TrainingFacts
 from metaeval.runs.source import UNSAVED, source_digest
 from metaeval.runs.store import Store, content_digest
 from metaeval.text.language import UNSPACED, language_of, tokenizer_for
+
+if TYPE_CHECKING:
+    from metaeval.vision.regions.boxes import FileRegions
 
 Scores = npt.NDArray[np.float64]
 
@@ -87,6 +90,8 @@ class Metric(ABC):
         Keys of `citations.bib`: what a paper that uses it cites, from its configuration.
     from_environment
         The values of its options that the environment gives → as the configuration has them.
+    boxes
+        The file of boxes that takes the place of a dataset's objects; `None`: they are as they are.
     """
 
     name: ClassVar[str]
@@ -95,6 +100,7 @@ class Metric(ABC):
     citation: tuple[str, ...] = ()
     from_environment: Mapping[str, str] = MappingProxyType({})
     runs_network: bool = False
+    boxes: FileRegions | None = None
 
     @property
     def pairwise(self) -> bool:
@@ -133,12 +139,15 @@ class Metric(ABC):
         """
         if (absent := self.missing_language(dataset)) is not None:
             return absent
+        if self.boxes is not None:
+            dataset = self.boxes.objects_of(dataset)
         bound = self.bind(dataset, store)
         if not isinstance(bound, Absent):
             sees_objects = any(GOLD_OBJECTS in (column.sees or "") for column in bound.columns)
             if sees_objects and detected(dataset):
                 bound.columns = tuple(column.seeing_detections() for column in bound.columns)
-                bound.settings["objects"] = "detected"
+                boxes = self.boxes
+                bound.settings["objects"] = boxes.objects_identity if boxes else "detected"
             for part in (self, bound):
                 if (digest := source_digest(part)) is not None:
                     bound.add_source(digest)
@@ -504,7 +513,10 @@ class StatisticsAdapter(Metric):
         scorer = self.metric.scorer(dataset, store)
         if isinstance(scorer, Absent):
             return scorer
-        return _StatisticsScorer(self.columns, cast(SummableScorer, scorer))
+        columns = self.columns
+        if any(DETECTED_OBJECTS in column.name for column in scorer.columns):
+            columns = tuple(column.seeing_detections() for column in columns)
+        return _StatisticsScorer(columns, cast(SummableScorer, scorer))
 
 
 class _StatisticsScorer(Scorer):

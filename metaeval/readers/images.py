@@ -22,6 +22,7 @@ MOST_PIXELS = 120_000_000  # some telephones make photographs of 108 million
 MOST_SIDE = 65_535  # what JPEG can hold; a PNG may be one pixel high and a hundred million wide
 READING = "upright-1"  # how pixels are made of a file, for signatures of what looks at them
 _MOST_BYTES = 1 << 29
+_ORIENTATION, _TURNED = 0x0112, range(5, 9)  # EXIF's tag; where width and height change places
 _FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF", "PPM", "JPEG2000")  # none runs a program
 
 
@@ -33,7 +34,28 @@ def open_image(path: Path) -> Iterator[Image.Image]:
     257; floating-point values must lie in [0, 1] and are multiplied by 255. Raises InputError,
     naming the file, for what is not an image, is damaged, is too large, or has other numbers.
     """
-    from PIL import Image as images, ImageOps
+    from PIL import ImageOps
+
+    with _opened(path) as image:
+        rgb = _rgb(ImageOps.exif_transpose(image))
+    yield rgb
+
+
+def image_size(path: Path) -> tuple[int, int]:
+    """The width and height of an image as a viewer shows it (upright), from the file's head.
+
+    Raises InputError as `open_image` does.
+    """
+    with _opened(path) as image:
+        width, height = image.size
+        turned = image.getexif().get(_ORIENTATION) in _TURNED
+    return (height, width) if turned else (width, height)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Image.Image]:
+    """An image whose head is read; whatever goes wrong with it within the block is InputError."""
+    from PIL import Image as images
 
     try:
         with open_binary(path, _MOST_BYTES) as file, warnings.catch_warnings():
@@ -45,7 +67,7 @@ def open_image(path: Path) -> Iterator[Image.Image]:
                 if max(image.size) > MOST_SIDE:
                     problem = f"has a side of {max(image.size):,} pixels, at most {MOST_SIDE:,}"
                     raise InputError(f"cannot be read as an image ({problem})", file=path)
-                rgb = _rgb(ImageOps.exif_transpose(image))
+                yield image
     except (
         OSError,
         ValueError,
@@ -63,7 +85,6 @@ def open_image(path: Path) -> Iterator[Image.Image]:
         images.DecompressionBombError,
     ) as error:
         raise InputError(f"cannot be read as an image ({one_line(error)})", file=path) from None
-    yield rgb
 
 
 def _rgb(image: Image.Image) -> Image.Image:

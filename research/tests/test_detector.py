@@ -35,9 +35,8 @@ def test_a_real_detector_finds_what_people_annotated(coco_root: Path, tmp_path: 
         pytest.skip("needs 20 photographs of val2017")
     gold = coco_root / "coco" / "annotations" / "instances_val2017.json"
     file = tmp_path / "detections.json"
-    detector.write_detections(detector.load(), photographs, gold, 0.5, file)
-    found = CocoObjects(file)
-    assert found.detected
+    detector.write_detections(detector.load(), photographs, 0.5, file)
+    found = detector.read_detections(file, photographs, 0.5)
     assert len(found) == 20
     ((_, _, _, precision, recall), boxes), _ = detector.quality(found, CocoObjects(gold))
     assert float(precision) > 0.9

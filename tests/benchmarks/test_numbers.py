@@ -20,6 +20,7 @@ from metaeval.experiments.run import run as carry_out
 from metaeval.results.base import Estimate, Measured, MetricResult
 from metaeval.results.files import read_result, write_result
 from metaeval.results.measured import Extra, MeasuredResult, PublishedValues
+from metaeval.results.run import Measure
 from metaeval.runs import files
 from metaeval.runs.records import ScoreColumn
 from tests.results.examples import (
@@ -222,6 +223,44 @@ def test_captioners_are_compared_on_images_that_every_metric_scores(tmp_path: Pa
     lines = TABLE["captioners"].write([Result(tmp_path, "")]).splitlines()
     assert lines[0] == "| ρ against Human, n = 2 | machine |"
     assert lines[2:] == [f"| {metric} | −1.000 |" for metric in CAPTIONED_BY]
+
+
+def test_captioners_at_equal_length_are_shown_shortest_first(tmp_path: Path) -> None:
+    """The ranks of a run, and ρ of 2015 for the metric of that name; a system without a score."""
+    rows = [
+        {"metric": metric, "system": system, "words": words, "rank": rank}
+        | {"rank_at_equal_length": equal, "per_doubling": -0.25, "r2": 0.5}
+        | {"leverage": words / 100}
+        for metric, system, words, rank, equal in (
+            *(
+                ("BLEU-4 (corpus)", "long", 40.0, 2.0, 1.5),
+                ("BLEU-4 (corpus)", "short", 9.0, 1.0, 1.5),
+            ),
+            ("CHAIR-i", "long", 40.0, 1.0, 1.0),
+        )
+    ]
+    run = MeasuredResult(
+        experiment="captioners",
+        dataset="d",
+        declared=(),
+        metrics=(),
+        extras=(Extra.of("equal_length", "", rows),),
+    )
+    numbers = Measured(values={"spearman_M2": Estimate(value=0.691)})
+    bleu = MetricResult(column=ScoreColumn("BLEU-4"), family="systems", statistics=numbers)
+    rho = Measure("spearman_M2", "ρ")
+    people = MeasuredResult(experiment="systems", dataset="d", declared=(rho,), metrics=(bleu,))
+    for name, result in (("run", run), ("people", people)):
+        (tmp_path / name).mkdir()
+        write_result(tmp_path / name / files.STATISTICS, result)
+    both = [Result(tmp_path / name, "") for name in ("run", "people")]
+    lines = TABLE["equal-length"].write(both).splitlines()
+    assert lines[0].startswith("| rank → at equal length (words) | short (9.0) | long (40.0) |")
+    assert lines[2:] == [
+        "| BLEU-4 (corpus) | 1 → 1.5 | 2 → 1.5 | −.250 | .500 | .691 |",
+        "| CHAIR-i | – | 1 → 1 | −.250 | .500 | – |",
+        "| *leverage* | .090 | .400 |  |  |  |",
+    ]
 
 
 def pairs_result(means: dict[tuple[str, bool], tuple[float, ...]]) -> MeasuredResult:

@@ -53,7 +53,7 @@ SMALL: dict[str, Any] = {
 NOT_HERE = {
     r"experiment=(trust|reproduce|combine)": "runs of runs: tests/experiments, tests/reproduce",
     r"metric\.judge|metrics=\[judge": "a service: tests/docs/test_judges.py has recorded answers",
-    r"pacscore|bottomup|regions=detector|GoogleNews": "files of others, in no package",
+    r"pacscore|bottomup|regions=(detector|file)|GoogleNews": "files of others, in no package",
     r"caparena_annots|dataset=sugarcrepe_pp|dataset=valse": "benchmarks of others",
     r"dataset=iiw": "without photographs no metric has scores: tests/data/pairs/test_iiw.py",
     r"task\.scoring=ray": "Ray is another installation: tests/experiments/score",

@@ -34,6 +34,7 @@ from metaeval.metrics.vifidel.metric import read_labels
 from metaeval.text.vocabulary import Vocabulary
 from metaeval.text.word_vectors.base import VectorFile
 from metaeval.vision.regions.bottomup import BottomUpRegions
+from metaeval.vision.regions.boxes import FileRegions
 from metaeval.vision.regions.gold import GoldRegions
 from metaeval.weights import pretrained
 from tests.data.judgments.test_judgments import pascal50s as make_pascal
@@ -189,6 +190,9 @@ def read_vectors(path: Path) -> Any:
 # regions
 
 
+DETECTED = [{"image_id": i, "category_id": 18, "bbox": [1.5, 2, 30, 4], "score": 0.75} for i in IDS]
+
+
 def make_regions(path: Path) -> None:
     coded = [
         (i, *(base64.b64encode(a.tobytes()).decode() for a in (100 * b, x)))
@@ -321,6 +325,7 @@ LOADERS: Sequence[Loader] = (
     one_file("vectors, plain", "v.txt", "\n".join(VECTOR_LINES), read_vectors),
     one_file("vectors, word2vec", "v.bin", lambda p: p.write_bytes(VECTOR_BYTES), read_vectors),
     one_file("frequencies of n-grams", "idf.npz", own.make_frequencies, own.read_frequencies),
+    one_file("boxes", "boxes.json", DETECTED, lambda p: FileRegions(p)._read()[0]),
     one_file("regions .tsv", "f.tsv", make_regions, read_regions),
     one_file("vocabulary", "vocab.json", VOCABULARY, lambda p: vars(Vocabulary.load(p))),
     Loader("weights folder", lambda f: scan_cases.weights(f / "w"), read_weights, exact=True),

@@ -1,6 +1,6 @@
 """Reading a file of COCO's instances schema: the annotated objects of every image."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,7 @@ class CocoObjects(dict[ImageId, Objects]):
             image_id: tuple(_size(image, image_id, side, path) for side in ("width", "height"))
             for image_id, image in zip(unique_ids(images, "images", path), images, strict=True)
         }
-        names = _category_names(records(value, "categories", path), path)
+        names = category_names(records(value, "categories", path), path)
         annotations = records(value, "annotations", path)
         self.detected = any("score" in annotation for annotation in annotations)
         ids = unique_ids(annotations, "annotations", path)
@@ -46,10 +46,10 @@ class CocoObjects(dict[ImageId, Objects]):
             annotation, where = annotations[i], f"annotation id {ids[i]!r}"
             image_id = _known(annotation, "image_id", sizes, path, where)
             label = names[_known(annotation, "category_id", names, path, where)]
-            box = _corners(annotation, sizes[image_id], path, where)
+            box = corners(read_box(annotation, path, where), sizes[image_id])
             if _is_crowd(annotation, path, where):
                 crowds += 1
-            elif box[0] >= box[2] or box[1] >= box[3]:
+            elif box is None:
                 flat += 1
             else:
                 labels[image_id].append(label)
@@ -87,7 +87,8 @@ def _size(image: Record, image_id: ImageId, side: str, path: Path) -> float:
     return float(value)
 
 
-def _category_names(categories: list[Record], path: Path) -> dict[ImageId, str]:
+def category_names(categories: list[Record], path: Path) -> dict[ImageId, str]:
+    """Category id → its name, of the list `categories` of a file."""
     names: dict[ImageId, str] = {}
     for category_id, category in zip(
         unique_ids(categories, "categories", path), categories, strict=True
@@ -124,10 +125,8 @@ def _is_crowd(annotation: Record, path: Path, where: str) -> bool:
     return bool(value)
 
 
-def _corners(
-    annotation: Record, size: tuple[float, ...], path: Path, where: str
-) -> tuple[float, ...]:
-    """The box as x1 y1 x2 y2 in [0, 1]."""
+def read_box(annotation: Record, path: Path, where: str) -> list[float]:
+    """The `bbox` of an annotation: x, y, width and height in pixels, checked."""
     box = annotation.get("bbox")
     if not isinstance(box, list) or len(box) != 4 or not all(is_number(v) for v in box):
         raise InputError(
@@ -136,10 +135,17 @@ def _corners(
             record=where,
             field="bbox",
         )
-    x, y, w, h = box
-    if w < 0 or h < 0:
+    if box[2] < 0 or box[3] < 0:
         raise InputError(
             f"has a negative width or height: {box!r:.60}", file=path, record=where, field="bbox"
         )
-    corners = (x / size[0], y / size[1], (x + w) / size[0], (y + h) / size[1])
-    return tuple(min(max(v, 0.0), 1.0) for v in corners)
+    return box
+
+
+def corners(box: Sequence[float], size: Sequence[float]) -> tuple[float, ...] | None:
+    """x1 y1 x2 y2 of a box in an image of this width and height, clipped to [0, 1]; `None` where
+    no area is left."""
+    x, y, w, h = box
+    shares = (x / size[0], y / size[1], (x + w) / size[0], (y + h) / size[1])
+    x1, y1, x2, y2 = (min(max(v, 0.0), 1.0) for v in shares)
+    return (x1, y1, x2, y2) if x1 < x2 and y1 < y2 else None

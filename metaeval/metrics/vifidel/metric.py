@@ -54,7 +54,7 @@ from metaeval.runs.records import (
 )
 from metaeval.runs.store import MemoryStore, Store, content_digest
 from metaeval.text.word_vectors.base import WordVectors
-from metaeval.vision.regions.detector import FasterRcnn
+from metaeval.vision.regions.detector import NOTHING, FasterRcnn, warn_of_images
 from metaeval.vision.regions.gold import BoxNoise
 
 
@@ -107,7 +107,12 @@ class Detector:
             if path is not None and key is not None and key not in known:
                 known[key] = json.dumps(network.labels(path)).encode()
                 store.put_many(namespace, {key: known[key]})
-        return [Counter(json.loads(known[key]) if key is not None else ()) for key in keys]
+        labels = [Counter(json.loads(known[key]) if key is not None else ()) for key in keys]
+        warn_of_images(dataset, [key is None for key in keys], "have no image file: no objects")
+        pairs = zip(keys, labels, strict=True)
+        nothing = [key is not None and not counts for key, counts in pairs]
+        warn_of_images(dataset, nothing, NOTHING.format(self.threshold))
+        return labels
 
 
 GOLD, DETECTOR = "gold", "detector"

@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+from collections.abc import Sequence
 from contextlib import closing
 from importlib import import_module
 from pathlib import Path
@@ -139,6 +140,7 @@ def home() -> Path:
 
 
 log = logging.getLogger(__name__)
+NOTHING = "have no object: the detector gives no box a score of {:g}"
 
 
 class DetectorRegions(RegionSource):
@@ -220,10 +222,10 @@ class DetectorRegions(RegionSource):
                     known[key] = _packed(one)
                     store.put_many(namespace, {key: known[key]})
         packed = [None if key is None else known.get(key) for key in keys]
-        if lost := [i for i, raw in enumerate(packed) if raw is None]:
-            n, of = dataset.count_images(lost), dataset.n_images
-            log.warning("%s of %s images have no regions", f"{n:,}", f"{of:,}")
         images = [None if raw is None else _unpacked(raw, self.dim) for raw in packed]
+        warn_of_images(dataset, [one is None for one in images], "have no regions")
+        nothing = [one is not None and tuple(one[2]) == (WHOLE,) for one in images]
+        warn_of_images(dataset, nothing, NOTHING.format(self.threshold))
         return stack_regions(images, self.dim)
 
     def _detect(self, network: FasterRcnn, path: Path) -> ImageRegions | None:
@@ -233,6 +235,12 @@ class DetectorRegions(RegionSource):
         except InputError as error:
             log.warning("%s", error)
             return None
+
+
+def warn_of_images(dataset: CaptionDataset, these: Sequence[bool], problem: str) -> None:
+    """Log how many of a dataset's images are `these`, and what is the matter with them."""
+    if n := dataset.count_images(np.flatnonzero(these).tolist()):
+        log.warning("%s of %s images %s", f"{n:,}", f"{dataset.n_images:,}", problem)
 
 
 def _packed(one: ImageRegions) -> bytes:

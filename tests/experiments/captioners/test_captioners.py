@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau
 
+from metaeval import score
 from metaeval.config import compose_config
 from metaeval.data.coco.load import load_coco
+from metaeval.data.system_captions import read_system_captions
 from metaeval.errors import InputError, MetaevalError, StrictError
 from metaeval.experiments.captioners.systems import with_all_references
 from metaeval.experiments.captioners.task import Captioners
@@ -47,6 +49,37 @@ def result_of(run: Path) -> MeasuredResult:
 def metaeval(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     """Run the command with a cache of its own below `cwd`."""
     return run_command("metaeval", "experiment=captioners", *arguments, cwd=cwd)
+
+
+@pytest.mark.slow
+@pytest.mark.coco
+@pytest.mark.parametrize(
+    ("name", "bleu", "cider", "words", "layout"),
+    [
+        ("blip2_results_xe", 0.438, 1.460, None, "an object whose keys are image_id"),
+        ("llava-1.5-7b_briefly", 0.223, 0.686, 14.5, "objects whose only key is image_id"),
+    ],
+)
+def test_captioners_of_2023_score_what_was_measured_elsewhere(
+    name: str, bleu: float, cider: float, words: float | None, layout: str, coco_root: Path
+) -> None:
+    """On all 5,000 images with five references, their files as they were published."""
+    file = coco_root / "coco/captioners_2023" / f"{name}.json"
+    if not file.is_file():
+        pytest.skip("needs coco/captioners_2023 in METAEVAL_DATA")
+    everyone = with_all_references(
+        load_coco("coco", captions=coco_root / "coco/annotations/captions_karpathy_test.json")
+    )
+    system = read_system_captions(file, name, everyone.image_ids)
+    assert len(system.captions) == 5000
+    assert layout in system.notes[0]
+    references = dict(zip(everyone.image_ids, everyone.references, strict=True))
+    made = score(dict(system.captions), references, metrics=["bleu", "cider"])
+    assert made.corpus["BLEU-4"] == pytest.approx(bleu, abs=5e-4)
+    assert made.corpus["CIDEr"] == pytest.approx(cider, abs=5e-4)
+    if words is not None:
+        mean = np.mean([len(caption.split()) for caption in system.captions.values()])
+        assert mean == pytest.approx(words, abs=0.05)
 
 
 # ---- the real captioners on a sample of the Karpathy test images ----

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import linregress, rankdata
 
 from metaeval.experiments.captioners.agreement import (
     FEWEST,
@@ -10,6 +11,8 @@ from metaeval.experiments.captioners.agreement import (
     comparable_systems,
     length_analysis,
 )
+from metaeval.experiments.captioners.systems import ScoredSystems, Settings, at_equal_length
+from metaeval.results.measured import SystemRanking
 from metaeval.runs.records import ScoreColumn
 from metaeval.scoring import MetricScores
 
@@ -87,3 +90,40 @@ def test_the_system_with_the_farthest_length_is_left_out() -> None:
     }
     assert comparable_systems(counts, {"a": 0.8, "b": 1.0, "c": 4.0}) == (["a", "b"], [1])
     assert comparable_systems({"a": counts["a"]}, {"a": 0.8}) == (["a"], [])
+
+
+def test_rank_at_equal_length_is_that_of_residuals_of_scipys_line() -> None:
+    """Five systems; the fifth has no score, and "mute" no word. "b" only writes longer than "a"."""
+    names = ["a", "b", "c", "d", "mute", "none"]
+    words = dict(zip(names, (5.0, 10.0, 20.0, 40.0, 0.0, 9.0), strict=True))
+    points = np.array([0.1, 0.2, 0.3, 0.1, 0.5, np.nan])
+    drawn = np.random.default_rng(0).normal(points[:, None], 0.01, (6, 50))
+    settings = Settings(names, np.ones((50, 30), dtype=np.int64), 0.95, 100, 0)
+    made = {}
+    for name, higher in (("M", True), ("E", False)):
+        column = ScoreColumn(name, higher_is_better=higher)
+        scored = MetricScores("m", (column,), ("m|v:1",), "ok")
+        none = SystemRanking.model_construct()
+        made[name] = ScoredSystems(scored, 0, column, "corpus", points, drawn, none, {})
+    rows = at_equal_length(list(made.values()), words, settings).frame()
+    x, y = np.log(list(words.values())[:4]), points[:4]
+    line = linregress(x, y)
+    residuals = y - line.intercept - line.slope * x
+    for name, sign in (("M", -1), ("E", 1)):
+        of = rows[rows["metric"] == name]
+        assert of["system"].tolist() == names[:4]
+        np.testing.assert_allclose(of["residual"], residuals, atol=1e-12)
+        assert of["rank"].tolist() == rankdata(sign * y).tolist()
+        assert of["rank_at_equal_length"].tolist() == rankdata(sign * residuals).tolist()
+        np.testing.assert_allclose(of["r2"], line.rvalue**2)
+        np.testing.assert_allclose(of["per_doubling"], line.slope * np.log(2))
+        np.testing.assert_allclose(of["leverage"], 0.25 + (x - x.mean()) ** 2 / 4 / x.var())
+    # replicates are made of the same line: their residuals sum to 0, as the residuals do
+    each = [linregress(x, d) for d in drawn[:4].T]
+    low = np.quantile(
+        [d[0] - e.intercept - e.slope * x[0] for d, e in zip(drawn.T, each, strict=True)], 0.025
+    )
+    assert rows["residual_low"][0] == pytest.approx(low, abs=1e-3)
+    few = Settings(names[:3], settings.counts, 0.95, 100, 0)
+    short = [made["M"]._replace(points=points[:3], drawn=drawn[:3])]
+    assert not at_equal_length(short, words, few).rows

