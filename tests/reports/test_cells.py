@@ -4,12 +4,12 @@
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from lxml.html import fragment_fromstring
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 
@@ -172,41 +172,25 @@ class Row(NamedTuple):
     cells: list[Cell]
 
 
-class _Tables(HTMLParser):
-    """The rows of the tables in a part of a page; `<small>` and `<sup>` are part of the text."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.rows: list[Row] = []
-        self._bold = False
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        attributes = {name: value or "" for name, value in attrs}
-        if tag == "tr":
-            self.rows.append(Row(attributes, []))
-        elif tag in ("td", "th"):
-            self.rows[-1].cells.append(Cell("", False, attributes))
-        self._bold |= tag == "b"
-
-    def handle_endtag(self, tag: str) -> None:
-        self._bold &= tag != "b"
-
-    def handle_data(self, data: str) -> None:
-        if self.rows and self.rows[-1].cells and data.strip():
-            *_, last = self.rows[-1].cells
-            changed = Cell(last.text + data.strip(), last.is_bold | self._bold, last.attributes)
-            self.rows[-1].cells[-1] = changed
-
-
 def section_of(html: str, key: str) -> str:
     (section,) = re.findall(rf'<section id="{key}".*?</section>', html, flags=re.S)
     return str(section)
 
 
 def rows_of(html: str, table: int = 0) -> list[Row]:
-    parser = _Tables()
-    parser.feed(re.findall(r"<table.*?</table>", html, flags=re.S)[table])
-    return parser.rows
+    """The rows of a table in a part of a page; `<small>` and `<sup>` are part of the text."""
+    return [
+        Row(
+            dict(row.attrib),
+            [
+                Cell(
+                    "".join(map(str.strip, cell.itertext())), bool(cell.xpath(".//b")), cell.attrib
+                )
+                for cell in row.xpath("td|th")
+            ],
+        )
+        for row in fragment_fromstring(html).xpath("//table")[table].iter("tr")
+    ]
 
 
 @pytest.fixture(scope="module")

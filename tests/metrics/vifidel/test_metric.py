@@ -359,17 +359,6 @@ def test_detections_are_counted_and_cached(
     assert detector.labels(data, store)[0] == expected
 
 
-def test_weights_are_looked_for_where_torchvision_keeps_them(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("TORCH_HOME", str(tmp_path))
-    url = detection.FasterRCNN_ResNet50_FPN_Weights.COCO_V1.url
-    assert (
-        Detector().network().weights
-        == Path(torch.hub.get_dir()) / "checkpoints" / url.split("/")[-1]
-    )
-
-
 Table = dict[str, npt.NDArray[np.float64]]
 
 
