@@ -81,9 +81,6 @@ def test_cosines_are_the_papers(smooth: float, n_regions: int, leak: float) -> N
         )
 
 
-SMOOTH = 9.0
-
-
 def slow(query: np.ndarray, context: np.ndarray, smooth: float, leak: float = 0.1) -> list[float]:
     """The cosine of each query with what it attends to, step by step (section 3.2 of the paper)."""
     scores = [[float(q @ c) for c in context] for q in query]
