@@ -11,7 +11,7 @@ from scipy import stats
 
 from metaeval.errors import InputError
 from metaeval.stats.correlation.correlations import WeightedCorrelations, pearson, spearman
-from metaeval.stats.correlation.kendall import kendall
+from metaeval.stats.correlation.kendall import kendall, ties
 from metaeval.stats.correlation.rank_order import (
     by_equation_12,
     rank_order,
@@ -19,7 +19,7 @@ from metaeval.stats.correlation.rank_order import (
     tie_breaking_seeds,
 )
 from metaeval.stats.ordering.pairwise import adjacent_auc, auc, monotone, pairwise
-from metaeval.stats.ordering.tie_calibration import tie_calibration, ties
+from metaeval.stats.ordering.tie_calibration import tie_calibration
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
 from metaeval.stats.resampling.items import scored_items
 
