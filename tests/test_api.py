@@ -234,19 +234,6 @@ def test_functions_classes_and_metrics_may_be_given_themselves() -> None:
         metaeval.score(CAPTIONS, REFERENCES, metrics=["rouge_l", RougeL(beta=2)])
 
 
-def test_a_single_image_with_the_idf_of_a_named_corpus(tmp_path: Path) -> None:
-    scenes = load_scenes(limit=50)
-    references = dict(zip(scenes.image_ids, scenes.references, strict=True))
-    corpus = captions_file(tmp_path, references)
-    given = ([scenes.human[0]], [list(scenes.references[0])])
-    assert metaeval.score(*given, metrics="cider").corpus["CIDEr"] == 0
-    scored = metaeval.score(*given, metrics="cider", metric__cider__idf=corpus)
-    human = dict(zip(scenes.image_ids, scenes.human, strict=True))
-    whole = metaeval.score(human, references, metrics="cider")
-    assert scored.corpus["CIDEr"] == pytest.approx(whole.table["CIDEr"][0], abs=1e-12)
-    assert "|df:captions_own-" in scored.signatures["CIDEr"]
-
-
 @pytest.mark.parametrize(
     ("arguments", "options", "problem"),
     [

@@ -49,27 +49,6 @@ def test_jobs_write_no_pages_by_default_and_the_sweep_reports_what_was_saved(
     assert (tmp_path / "P" / "0" / "report.html").is_file()
 
 
-@pytest.mark.slow
-def test_a_sweep_over_judgement_datasets_has_values(tmp_path: Path) -> None:
-    """Two tables of judged captions: an experiment without ρ."""
-    for k in range(2):
-        rows = ["image_id,candidate,references,human"]
-        for i in range(8):
-            candidate = f"a dog number {i} runs" if i % 2 else f"word {i} {k}"
-            rows.append(f'{i // 2},{candidate},"[""a dog runs in the park""]",{1 + i % 3}')
-        (tmp_path / f"t{k}.csv").write_text("\n".join(rows) + "\n")
-    done = sweep(
-        "experiment=judgments", "dataset=table", "dataset.file=t0.csv,t1.csv",
-        "metrics=[bleu,rouge_l]", "stats.replicates=50",
-        "hydra.sweep.dir=S", cwd=tmp_path,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    page = (tmp_path / "S" / "sweep.html").read_text()
-    assert "2 of 2 jobs finished" in page
-    assert "dataset.file=t1.csv" in page
-    assert (tmp_path / "S" / "figures" / "curves.pdf").is_file()
-
-
 def test_a_sweep_loads_its_dataset_once() -> None:
     config = OmegaConf.create({
         "dataset": {"_target_": "metaeval.data.scenes.load.load_scenes", "limit": 3}

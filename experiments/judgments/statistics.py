@@ -52,7 +52,7 @@ from metaeval.results.run import Measure
 from metaeval.runs.records import ScoreColumn
 from metaeval.scoring import MetricScores
 from metaeval.stats.agreement.ceiling import rater_agreement, sorted_rows
-from metaeval.stats.ordering.tie_calibration import ties
+from metaeval.stats.correlation.kendall import ties
 from metaeval.stats.resampling.items import Floats
 
 FEW_VALUES = 20  # τ-c of a column with fewer different scores depends on how many they are

@@ -15,7 +15,7 @@ from metaeval.reproduce.functions import WORDS, known_words, load, share_of_wins
 from metaeval.text.scene_graphs.parse import TripletParser
 from metaeval.vision.regions.gold import CATEGORIES, GoldRegions
 from metaeval.weights import pretrained
-from tests.metrics.faier import plain
+from research.tests import faier_plain as plain
 
 
 @pytest.fixture(scope="module")

@@ -13,11 +13,9 @@ import torch
 
 from benchmarks.gpu import random_roberta
 from metaeval.compute.device import (
-    fill_rows,
     forget_used_devices,
     full_float32,
     group_rows_by_keys,
-    group_rows_by_length,
     in_batches,
     map_ordered,
     resolve,
@@ -62,16 +60,12 @@ def test_what_was_used_is_remembered_until_forgotten() -> None:
     with pytest.raises(ConfigError):
         resolve("cuda:99")
     assert used() == "cpu"
+    assert resolve("auto").type == ("cuda" if torch.cuda.is_available() else "cpu")
     if torch.cuda.is_available():
         resolve("cuda:0")
         assert used() == "cpu, cuda:0"
     forget_used_devices()
     assert used() == "cpu"  # without any network, the processor did the work
-
-
-def test_devices_by_name() -> None:
-    assert resolve("cpu").type == "cpu"
-    assert resolve("auto").type == ("cuda" if torch.cuda.is_available() else "cpu")
 
 
 @pytest.mark.gpu
@@ -209,17 +203,6 @@ def test_groups_by_hand() -> None:
     assert [rows.tolist() for rows in parts] == [[1, 4], [0, 2], [3]]
 
 
-def test_rows_of_a_length_come_shortest_first() -> None:
-    by_length = [(length, rows.tolist()) for length, rows in group_rows_by_length([3, 0, 3, 1])]
-    assert by_length == [(0, [1]), (1, [3]), (3, [0, 2])]
-    assert list(group_rows_by_length([])) == []
-
-
-def test_a_batch_is_filled_up_with_its_first_row() -> None:
-    assert fill_rows(np.array([4, 2]), 5).tolist() == [4, 2, 4, 4, 4]
-    assert fill_rows(np.array([4, 2]), 2).tolist() == [4, 2]
-
-
 def test_a_network_is_loaded_once_a_run() -> None:
     loaded: list[object] = []
 
@@ -233,26 +216,12 @@ def test_a_network_is_loaded_once_a_run() -> None:
         with keep_networks():  # a run within a run shares
             assert load_once("a", load) is first
         assert load_once("a", load) is first
-        assert load_once("b", load) is not first
+        assert load_once(("b", 1), load) is not first
+        release("b")  # by the first part of its key; the rest stays
+        assert [load_once("a", load), load_once(("b", 1), load)] == [first, loaded[-1]]
     with keep_networks():
         assert load_once("a", load) is not first
-    assert len(loaded) == 5
-
-
-def test_what_is_released_is_loaded_again_and_the_rest_stays() -> None:
-    loaded: list[str] = []
-
-    def load(name: str) -> str:
-        return load_once((name, 1), lambda: loaded.append(name) or name)
-
-    with keep_networks():
-        for name in ("dataset", "network", "dataset"):
-            load(name)
-        release("dataset")
-        load("dataset")
-        load("network")
-    assert loaded == ["dataset", "network", "dataset"]
-    release("dataset")  # outside, where nothing is kept
+    assert len(loaded) == 6
 
 
 @pytest.fixture(params=[1, 3])

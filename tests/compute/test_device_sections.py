@@ -143,14 +143,6 @@ def ids(*shape: int, most: int = 20) -> torch.Tensor:
     return random_integers(4, most, shape)
 
 
-def without_dropout(network: torch.nn.Module) -> torch.nn.Module:
-    """In training mode, which the backward pass needs, and without random numbers."""
-    for part in network.modules():
-        if isinstance(part, torch.nn.Dropout):
-            part.p = 0.0
-    return network
-
-
 def there(*shape: int) -> torch.Tensor:
     return torch.ones(*shape, dtype=torch.bool, device=_device)
 
@@ -180,15 +172,6 @@ def faier_fuse(n: int) -> Any:
 
 def faier_match(n: int) -> Any:
     return level_score(floats(n, N_REGIONS, D), there(n, N_REGIONS), floats(n, N_WORDS, D))
-
-
-def faier_training(n: int) -> Any:
-    network = faier()
-    seen = network.see(floats(n, N_REGIONS, 5), floats(n, N_REGIONS, 4), there(n, N_REGIONS))
-    text = network.text
-    states, _ = text.read(text.words, ids(n, N_WORDS))
-    torch.relu(0.2 - level_score(seen.objects, seen.mask, states)).sum().backward()
-    return [p.grad for p in (network.visual.inner.weight, text.embedding.weight)]
 
 
 def scan_encode_regions(n: int) -> Any:
@@ -248,15 +231,9 @@ def clip_encode(n: int) -> Any:
     return model.encode_image(floats(n, 3, 32, 32)), model.encode_text(ids(n, 9))
 
 
-def clip_training(n: int) -> Any:
-    image, text = clip_encode(n)
-    torch.nn.functional.cross_entropy(image @ text.T, torch.arange(n, device=_device)).backward()
-    return image, text
-
-
 def judge() -> CaptionJudge:
     shape = JudgeShape(20, word=8, hidden=D, dense=8, dim=5)
-    return on_device(without_dropout(CaptionJudge(shape)))
+    return on_device(CaptionJudge(shape).eval())
 
 
 def judge_logits(n: int) -> torch.Tensor:
@@ -265,21 +242,9 @@ def judge_logits(n: int) -> torch.Tensor:
     return network.judge(network.see(floats(n, 5)), read, read)
 
 
-def judge_training(n: int) -> Any:
-    logits = judge_logits(n)
-    torch.nn.functional.cross_entropy(logits, ids(n, most=5) - 4).backward()
-    return logits
-
-
 def language_model(n: int) -> Any:
     shape = LanguageShape(20, word=8, hidden=D)
-    return on_device(without_dropout(CaptionLanguageModel(shape)))(ids(n, N_WORDS))
-
-
-def language_model_training(n: int) -> Any:
-    logs = language_model(n)
-    (-logs.mean()).backward()
-    return logs
+    return on_device(CaptionLanguageModel(shape).eval())(ids(n, N_WORDS))
 
 
 def causal_model(n: int) -> Any:
@@ -287,15 +252,14 @@ def causal_model(n: int) -> Any:
     return token_logs(on_device(transformers.LlamaForCausalLM(config).eval()), ids(n, N_WORDS))
 
 
-# with the device that a section pretends to be on (META: the backward pass, torch's own recurrent
-# networks), and whether it may compute in float64 there
+# with the device that a section pretends to be on (META: torch's own recurrent networks), and
+# whether it may compute in float64 there
 SECTIONS: dict[str, tuple[Section, torch.device, bool]] = {
     "FAIEr see": (faier_see, CUDA, False),
     "FAIEr read": (faier_read, META, False),
     "FAIEr attend": (faier_attend, CUDA, False),
     "FAIEr fuse": (faier_fuse, META, False),
     "FAIEr match": (faier_match, CUDA, False),
-    "FAIEr training": (faier_training, META, False),
     "SCAN encode regions": (scan_encode_regions, CUDA, False),
     "SCAN encode words": (scan_encode_words, META, False),
     "SCAN and TIGEr attend": (scan_attend, CUDA, True),  # their card says float32+float64
@@ -304,11 +268,8 @@ SECTIONS: dict[str, tuple[Section, torch.device, bool]] = {
     "BERTScore encode": (bert_encode, CUDA, False),
     "BERTScore match": (bertscore_match, CUDA, False),
     "CLIP encode": (clip_encode, CUDA, False),
-    "CLIP training": (clip_training, META, False),
     "LearnToEval": (judge_logits, META, False),
-    "LearnToEval training": (judge_training, META, False),
     "LM": (language_model, META, False),
-    "LM training": (language_model_training, META, False),
     "causal language model": (causal_model, CUDA, False),
 }
 

@@ -1,11 +1,14 @@
 """The measuring engine: values by hand, tests against scipy, Holm by hand."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from omegaconf import OmegaConf
 from scipy.stats import t, ttest_rel
 
 from metaeval.experiments.measure import Items, MeanOutcome, Measurements, Outcomes, measure
+from metaeval.results.resampled import CEILING
 from metaeval.results.run import Measure
 from metaeval.runs.records import ScoreColumn
 from metaeval.stats.resampling.items import Floats
@@ -33,18 +36,30 @@ def measured(
     masks: dict[str, list[np.ndarray]] | None = None,
     alpha: float = 0.05,
     counted: np.ndarray | None = None,
+    parts: tuple[str, ...] = (),
+    lacks: dict[str, str] | None = None,
+    **of: Any,
 ) -> Measurements:
-    """One measure for each list of masks; with `units` items an image."""
+    """One measure for each list of masks; with `units` items an image. `lacks`: measure → a column
+    that it is not of; `of`: of the outcomes."""
     n = len(next(iter(columns.values())))
     items = Items(np.arange(n) // units, counted)
     counts = items.resamples(STATS)
     free = (-np.inf, np.inf)
     return measure(
         [
-            Outcomes(Measure(key, key), columns, MeanOutcome(items, counts, of, span=np.inf), "one")
-            for key, of in (masks or {"mean": [np.ones(n, np.bool_)]}).items()
+            Outcomes(
+                Measure(key, key),
+                {name: columns[name] for name in columns if name != (lacks or {}).get(key)},
+                MeanOutcome(items, counts, groups, span=np.inf),
+                **{"family": "one", **of},
+            )
+            for key, groups in (masks or {"mean": [np.ones(n, np.bool_)]}).items()
         ],
-        [ScoreColumn(name, bounds=free, control=name in controls) for name in columns],
+        [
+            ScoreColumn(name, "A" if name in parts else None, bounds=free, control=name in controls)
+            for name in columns
+        ],
         0.95,
         alpha,
     )
@@ -147,3 +162,76 @@ def test_votes_on_one_pair_are_one_thing() -> None:
     made = measured(columns, counted=np.array([0, 0, 0, 1, 2]))
     assert (made.values["A"]["mean"].n, made.values["B"]["mean"].n) == (2, 3)
     assert made.comparisons["mean"].pairs[0].n == 2
+
+
+def test_a_mean_of_groups_and_its_resamples_by_hand() -> None:
+    """Two images of the first group, one of the second; an image can be missing in a replicate."""
+    first = np.array([True, True, False])
+    counts = np.array([[1.0, 1, 1], [2, 0, 1], [0, 1, 2]])
+    statistic = MeanOutcome(Items(np.arange(3)), counts, [first, ~first], span=0.25)
+    made = statistic.of(np.array([0.0, 0.5, 1.0]))
+    assert made.replicates.tolist() == [0.625, 0.5, 0.75]
+    assert (made.value, made.n_units, made.n, made.moved) == (0.625, 1, 3, 2)
+    statistic.test = "named"
+    other = made._replace(value=0.5, replicates=np.array([9.0, -9, 0]))
+    test = statistic.tested(made._replace(n_units=30, moved=None), other, 0.95)
+    assert (test.method, test.low, test.high) == ("named", -0.25, 0.25)  # no further than `span`
+
+
+def test_replicates_are_kept_where_controls_are_compared() -> None:
+    """Of a perfect metric, the metrics and the controls; of controls and perfection again on the
+    items of a column with gaps."""
+    a = np.array([1.0, 1, 0, np.nan])
+    columns = {"A": a, "B": a * 0 + 1, "C": np.array([1.0, 0, 1, 0])}
+    columns |= {"Length": np.array([0.0, np.nan, 0, 1]), "Random": np.array([0.0, 1, 0, 1])}
+    controls = ("Length", "Random")
+    for gaps, ceiling in (((), None), (("A", "B", "Length"), np.array([1.0, 1, 1, 0]))):
+        chosen = {k: v if gaps else np.nan_to_num(v) for k, v in columns.items()}
+        rows = measured(chosen, controls=controls, ceiling=ceiling).resampled
+        perfect = [CEILING] if gaps else []
+        expected = [(name, "") for name in (*perfect, *columns)]
+        for name in gaps:
+            expected += [(c, name) for c in (*controls, *perfect) if c != name]
+        assert [(row.column, row.items_of) for row in rows] == expected
+    values = {(row.column, row.items_of): (row.value, row.n) for row in rows}
+    assert values["", ""] == (0.75, 4)
+    assert values["", "A"] == (1.0, 3)
+    assert values["Random", "A"] == (pytest.approx(1 / 3), 3)
+    assert values["Random", "Length"] == (pytest.approx(1 / 3), 3)
+    assert values["Length", "A"] == (0.0, 2)
+    alone = measured(columns, controls=controls, family="")
+    assert (alone.resampled, alone.controls) == ([], {})
+
+
+def test_a_metric_with_gaps_has_the_best_control_of_its_items() -> None:
+    rng = np.random.default_rng(0)
+    known = np.arange(400) < 200
+    columns = {"A": np.where(known, 0.5, np.nan) + rng.normal(0, 0.1, 400)}
+    columns |= {"Length": np.where(known, 0.0, 1.0), "Random": np.full(400, 0.4)}
+    against = measured(columns, controls=("Length", "Random")).controls["mean"]
+    assert (against.control, [c.b for c in against.comparisons]) == ("Length", ["Random"])
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.5])
+def test_the_level_and_the_family_are_the_callers(alpha: float) -> None:
+    half = np.arange(12) < 6
+    columns = {"A": half * 1.0, "B": ~half * 1.0, "Length": np.zeros(12)}
+    for masks, several in ((None, ""), ({"a": [half], "b": [~half]}, ", over all groups")):
+        made = measured(columns, controls=("Length",), masks=masks, alpha=alpha)
+        for key, against in made.controls.items():
+            assert (against.alpha, made.comparisons[key].alpha) == (alpha, alpha)
+            family = {test.family for c in against.comparisons for test in c.tests}
+            assert family == {f"metrics against the best control{several}"}
+            if not several:  # six images of twelve differ: 2 · 2^-5
+                assert [c.test.decidable for c in against.comparisons] == [alpha > 0.05] * 2
+
+
+def test_no_part_and_no_column_that_a_measure_lacks_is_compared() -> None:
+    columns, all_of = outcomes(), np.ones(N, np.bool_)
+    masks = {"mean": [all_of], "other": [all_of]}
+    lacks = {"other": "B"}
+    made = measured(columns, 1, ("Length",), masks, parts=("C",), lacks=lacks)
+    assert {key: [(p.a, p.b) for p in of.pairs] for key, of in made.comparisons.items()} == {
+        "mean": [("A", "B")], "other": [],
+    }  # fmt: skip
+    assert [[c.a for c in of.comparisons] for of in made.controls.values()] == [["A"], ["A"]]

@@ -164,28 +164,28 @@ def test_replies_come_in_order_and_all(java: JavaRuntime, probe: list[str]) -> N
         process.exchange(["a"])
 
 
-def test_death_in_mid_batch_is_explained(java: JavaRuntime, probe: list[str]) -> None:
-    process = service(java, [*probe, "die"])
-    with pytest.raises(JavaError) as caught:
+@pytest.mark.parametrize(
+    ("mode", "silence", "killed", "problem"),
+    [
+        (
+            "die",
+            60,
+            False,
+            "code 7 after 3 of 10 replies; stderr: out of cheese$",
+        ),
+        ("hang", 1.5, False, r"was silent for 1.5 s after 3 of 10 replies"),
+        ("sleep", 60, True, "signal 9"),
+    ],
+)
+def test_a_program_that_stops_answering_is_an_error_not_a_hang(
+    java: JavaRuntime, probe: list[str], mode: str, silence: float, killed: bool, problem: str
+) -> None:
+    process = service(java, [*probe, mode], silence=silence)
+    if killed:
+        threading.Timer(0.5, os.kill, (process.pid, signal.SIGKILL)).start()
+    with pytest.raises(JavaError, match=problem):
         process.exchange([str(i) for i in range(10)])
-    assert str(caught.value) == (
-        "Probe: ended with exit code 7 after 3 of 10 replies; stderr: out of cheese"
-    )
     assert gone(process.pid)
-
-
-def test_silence_ends_it(java: JavaRuntime, probe: list[str]) -> None:
-    process = service(java, [*probe, "hang"], silence=1.5)
-    with pytest.raises(JavaError, match=r"was silent for 1.5 s after 3 of 10 replies"):
-        process.exchange([str(i) for i in range(10)])
-    assert gone(process.pid)
-
-
-def test_a_killed_jvm_is_an_error_not_a_hang(java: JavaRuntime, probe: list[str]) -> None:
-    process = service(java, [*probe, "sleep"])
-    threading.Timer(0.5, os.kill, (process.pid, signal.SIGKILL)).start()
-    with pytest.raises(JavaError, match="signal 9"):
-        process.exchange(["a"])
 
 
 def test_an_exception_in_the_block_leaves_nothing(java: JavaRuntime, probe: list[str]) -> None:

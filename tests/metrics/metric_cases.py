@@ -10,6 +10,19 @@ from metaeval.data.dataset import Absent, CaptionDataset, Objects
 from metaeval.metrics.base import Metric, Scores
 from metaeval.runs.store import MemoryStore, Store
 
+# metrics that users bring
+USERS = {
+    "callable",
+    "coco",
+    "combined",
+    "command",
+    "torchmetrics",
+    "evaluate",
+    "scores",
+    "bank",
+    "judge",
+}
+
 
 def images(
     references: Sequence[Sequence[str]],

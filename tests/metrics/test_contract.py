@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from metaeval.compute.networks import keep_networks, release
-from metaeval.config import add_metric, build, component, compose_config, metric_names
+from metaeval.config import add_metric, build, compose_config, metric_names
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.doctor import metric_state
 from metaeval.errors import ConfigError
@@ -34,21 +34,10 @@ from metaeval.runs.store import MemoryStore
 from metaeval.scoring import bind, score_captions
 from metaeval.text.word_vectors.base import MiniLmVectors
 from metaeval.vision.regions.gold import GoldRegions
+from tests.metrics.metric_cases import USERS
 from tests.precision import assert_same_scores
 
-# users' metrics have their own tests: tests/metrics/adapters
-OWN = {
-    "callable",
-    "coco",
-    "combined",
-    "command",
-    "torchmetrics",
-    "evaluate",
-    "scores",
-    "bank",
-    "judge",
-}
-NAMES = [name for name in metric_names() if name not in OWN]
+NAMES = [name for name in metric_names() if name not in USERS]  # those: tests/metrics/adapters
 OFFLINE = ("offline=true", "device=cpu")
 # How names begin of metrics whose scores pass through a network, or word vectors that one made.
 NETWORKS = (
@@ -80,25 +69,6 @@ PRECISIONS = {"language_model": {1e-4, 1e-3}}  # means and sums of logarithms, n
 def _loaded_once() -> Iterator[None]:
     with keep_networks(), shared_java_services():
         yield
-
-
-@pytest.fixture(scope="module")
-def scenes(tmp_path_factory: pytest.TempPathFactory) -> CaptionDataset:
-    cache = tmp_path_factory.mktemp("cache")
-    config = compose_config(["dataset=scenes", "dataset.limit=4", f"paths.cache={cache}"])
-    dataset: CaptionDataset = component(config.dataset, "dataset")
-    return dataset
-
-
-@pytest.fixture(scope="module")
-def photographs(scenes: CaptionDataset) -> CaptionDataset:
-    """The same images, for metrics whose weights are for photographs alone."""
-    image_source, pool_source = (
-        tuple(f"own:{i}" for i in ids) for ids in (scenes.image_ids, scenes.pool_ids)
-    )
-    return replace(
-        scenes, name="mine", image_source=image_source, pool_source=pool_source, _loaded={}
-    )
 
 
 def offline(name: str) -> Metric:

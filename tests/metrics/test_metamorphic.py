@@ -8,14 +8,13 @@ import inspect
 import json
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
 import yaml
 from omegaconf import OmegaConf
 
-from metaeval.config import build, component, compose_config, metric_names
+from metaeval.config import build, compose_config, metric_names
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.options import options_of, schema_of
 from metaeval.runs.store import MemoryStore
@@ -220,18 +219,8 @@ def files(
 
 
 @pytest.fixture(scope="module")
-def datasets(tmp_path_factory: pytest.TempPathFactory) -> tuple[CaptionDataset, ...]:
-    """Drawn scenes, and the same images as photographs, for which other weights are."""
-    cache = tmp_path_factory.mktemp("cache")
-    config = compose_config(["dataset=scenes", "dataset.limit=4", f"paths.cache={cache}"])
-    scenes: CaptionDataset = component(config.dataset, "dataset")
-    image_source, pool_source = (
-        tuple(f"own:{i}" for i in ids) for ids in (scenes.image_ids, scenes.pool_ids)
-    )
-    mine = replace(
-        scenes, name="mine", image_source=image_source, pool_source=pool_source, _loaded={}
-    )
-    return scenes, mine
+def datasets(scenes: CaptionDataset, photographs: CaptionDataset) -> tuple[CaptionDataset, ...]:
+    return scenes, photographs
 
 
 def filled(value: Any, files: dict[str, str]) -> Any:

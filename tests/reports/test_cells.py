@@ -4,18 +4,18 @@
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from lxml.html import fragment_fromstring
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 
 from metaeval.reports.blocks import charts, tables, texts
 from metaeval.reports.measured import write_report
-from metaeval.reports.paper.figures import BLUE, INK, RED
+from metaeval.reports.paper.figures import BLUE, INK, RED, SOFT
 from metaeval.reports.shared.figure_style import GREY
 from metaeval.reports.shared.run import LoadedRun, load_run_files
 from metaeval.results.base import Estimate, Measured, MetricResult, Test, TrainingRecord
@@ -54,9 +54,9 @@ COLUMNS: Mapping[str, dict[str, Any]] = {
 ROWS = ["B", "A", "A-part", "C", "L", "Length", "Random", "U"]
 # difference a − b with its interval, p-values after Holm of the bootstrap and of the permutation
 PAIRS = {
-    ("A", "B"): (0.02, -0.03, 0.07, 0.3, 0.01),
+    ("A", "B"): (0.02, -0.03, 0.07, 0.08, 0.01),
     ("C", "A"): (-0.32, -0.40, -0.20, 0.01, 0.02),
-    ("B", "C"): (0.30, 0.10, 0.40, 0.04, 0.6),
+    ("B", "C"): (0.20, 0.10, 0.40, 0.04, 0.6),
 }
 COUNTS = {("A", "B"): (38, 0.001), ("A", "C"): (-1160, 0.2), ("B", "C"): (-1198, 0.002)}
 
@@ -172,41 +172,25 @@ class Row(NamedTuple):
     cells: list[Cell]
 
 
-class _Tables(HTMLParser):
-    """The rows of the tables in a part of a page; `<small>` and `<sup>` are part of the text."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.rows: list[Row] = []
-        self._bold = False
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        attributes = {name: value or "" for name, value in attrs}
-        if tag == "tr":
-            self.rows.append(Row(attributes, []))
-        elif tag in ("td", "th"):
-            self.rows[-1].cells.append(Cell("", False, attributes))
-        self._bold |= tag == "b"
-
-    def handle_endtag(self, tag: str) -> None:
-        self._bold &= tag != "b"
-
-    def handle_data(self, data: str) -> None:
-        if self.rows and self.rows[-1].cells and data.strip():
-            *_, last = self.rows[-1].cells
-            changed = Cell(last.text + data.strip(), last.is_bold | self._bold, last.attributes)
-            self.rows[-1].cells[-1] = changed
-
-
 def section_of(html: str, key: str) -> str:
     (section,) = re.findall(rf'<section id="{key}".*?</section>', html, flags=re.S)
     return str(section)
 
 
 def rows_of(html: str, table: int = 0) -> list[Row]:
-    parser = _Tables()
-    parser.feed(re.findall(r"<table.*?</table>", html, flags=re.S)[table])
-    return parser.rows
+    """The rows of a table in a part of a page; `<small>` and `<sup>` are part of the text."""
+    return [
+        Row(
+            dict(row.attrib),
+            [
+                Cell(
+                    "".join(map(str.strip, cell.itertext())), bool(cell.xpath(".//b")), cell.attrib
+                )
+                for cell in row.xpath("td|th")
+            ],
+        )
+        for row in fragment_fromstring(html).xpath("//table")[table].iter("tr")
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -311,7 +295,7 @@ def test_rows_say_what_they_are(html: str) -> None:
 
 
 def test_bold_and_daggers_are_tests_of_the_column(html: str) -> None:
-    """By accuracy A leads, and B is not separated (p .3); errors are better when low: B leads, and
+    """By accuracy A leads, and B is not separated (p .08); errors are better when low: B leads, and
     both others are significantly higher or not (C: p .002, A: p .001). Ties have no best value."""
     heads, *rows = rows_of(section_of(html, "table"))
     bold = {
@@ -351,6 +335,16 @@ def test_a_folded_group_is_a_table_of_its_own(
     assert (cells["A"], cells["A-part"]) == ("<0.001", "–")
 
 
+def test_columns_are_chosen_of_shown_measures_and_a_part_needs_no_whole() -> None:
+    metrics = tuple(metric for metric in result_of().metrics if metric.name != "A")
+    result = result_of().model_copy(update={"metrics": metrics})
+    with print_style(PrintStyle(columns=["errors"])):
+        shown, hidden = (tables.print_table(result, m, "x") for m in ([ACCURACY, ERRORS], [P]))
+    assert (shown.heads, hidden.heads) == (["Metric", "errors"], ["Metric", "trend"])
+    names = [[cells[0].text for cells in group] for group in hidden.groups]
+    assert names == [["C", "B", "– A-part"], ["L"], ["Random", "Length"], ["U"]]
+
+
 def test_who_beats_whom(html: str) -> None:
     """Row minus column, times 100; the first test decides, letters are all significant tests."""
     section = section_of(html, "differences")
@@ -358,14 +352,14 @@ def test_who_beats_whom(html: str) -> None:
     assert [cell.text for cell in heads.cells] == ["", "A", "B", "C", "beats"]
     cells = [[(c.text, c.attributes["class"]) for c in row.cells[1:]] for row in rows]
     assert [row.cells[0].text for row in rows] == ["A", "B", "C"]  # best first
-    # A–B: bootstrap p .3, permutation p .01; A–C: .01 and .02; B–C: .04 and .6
+    # A–B: bootstrap p .08, permutation p .01; A–C: .01 and .02; B–C: .04 and .6
     assert cells == [
         [("", "self"), ("+2.0P", "mixed"), ("+32.0BP", "better"), ("1", "n")],
-        [("−2.0P", "mixed"), ("", "self"), ("+30.0B", "better"), ("1", "n")],
-        [("−32.0BP", "worse"), ("−30.0B", "worse"), ("", "self"), ("0", "n")],
+        [("−2.0P", "mixed"), ("", "self"), ("+20.0B", "better"), ("1", "n")],
+        [("−32.0BP", "worse"), ("−20.0B", "worse"), ("", "self"), ("0", "n")],
     ]
     assert rows[0].cells[2].attributes["title"] == (
-        "A − B: +2.00; interval −3.00 to 7.00; bootstrap p 0.1500, after Holm 0.3000; permutation "
+        "A − B: +2.00; interval −3.00 to 7.00; bootstrap p 0.0400, after Holm 0.0800; permutation "
         "p 0.0050, after Holm 0.0100; n = 1,500; effect +0.25 sd of an image; detectable 6.10"
     )
     assert "effect −0.25" in rows[1].cells[1].attributes["title"]
@@ -383,12 +377,12 @@ def test_who_beats_whom(html: str) -> None:
             *("A", "B", "A − B", "p after Holm, bootstrap", "p after Holm, permutation", "n"),
             *("effect, sd", "detectable", "images needed"),
         ],
-        ["A", "B", "2.0 [−3.0, 7.0]", "0.3000", "0.0100", "1,500", "0.250", "0.061", "–"],
+        ["A", "B", "2.0 [−3.0, 7.0]", "0.0800", "0.0100", "1,500", "0.250", "0.061", "–"],
         [
             *("C", "A", "−32.0 [−40.0, −20.0]", "0.0100", "0.0200", "1,500"),
             *("−1.500", "0.050", "13"),
         ],
-        ["B", "C", "30.0 [10.0, 40.0]", "0.0400", "0.6000", "1,500", "0.900", "0.040", "55"],
+        ["B", "C", "20.0 [10.0, 40.0]", "0.0400", "0.6000", "1,500", "0.900", "0.040", "55"],
     ]
 
 
@@ -510,9 +504,11 @@ def test_the_ranking_is_drawn_from_the_same_numbers(
         "names": [label.get_text() for label in labels],
         "points": [line.get_xdata()[0] for line in _lines(axes, "o")],
         "intervals": [sorted(line.get_xdata()) for line in spans],
+        "rows": [list(line.get_ydata()) for line in spans],
         "colours": [to_hex(line.get_color()) for line in spans],
         "printed": (diamond.get_xdata()[0], diamond.get_ydata()[0]),
         "band": list(np.ravel(band.get_extents().get_points()[:, 0])),
+        "control": [x.get_xdata()[0] for x in axes.lines if to_hex(x.get_color()) == SOFT],
         "people": (people.get_xdata()[0], to_hex(people.get_color())),
         "bold": [t.get_text() for t in labels if t.get_fontweight() == "bold"],
         "red": to_hex(labels[2].get_color()),
@@ -522,9 +518,11 @@ def test_the_ranking_is_drawn_from_the_same_numbers(
         "names": names,
         "points": pytest.approx([100 * each["value"] for each in of]),
         "intervals": [pytest.approx([100 * each["low"], 100 * each["high"]]) for each in of],
+        "rows": [[k, k] for k in range(5)],
         "colours": [GREY, BLUE, BLUE, BLUE, GREY],  # what has learned, and the control
         "printed": (pytest.approx(61.1), 1),
         "band": pytest.approx(axes.transData.transform([(40, 0), (50, 0)])[:, 0]),
+        "control": [45],
         "people": (95, INK),
         "bold": ["B"],
         "red": RED,
@@ -535,6 +533,10 @@ def test_the_ranking_is_drawn_from_the_same_numbers(
         "Interval of each metric; band: the best control, Length; grey: not ranked, chosen on this "
         "experiment; diamond: the printed value; dotted: people."
     ) in block.html
+    against = run.result.controls["accuracy"].model_copy(update={"control": "Random"})
+    other = run.result.model_copy(update={"controls": {"accuracy": against}})
+    made = charts.ranking(LoadedRun(run.directory, other, run.info, ""))
+    assert made.figures["ranking"].axes[0].get_yticklabels()[-1].get_text() == "Random"
     by_errors = charts.ranking(run, ERRORS).figures["ranking"].axes[0]
     shown = [by_errors.get_xlabel(), *(t.get_text() for t in by_errors.get_yticklabels())]
     assert shown == ["errors", "L", "B", "A", "C", "Length"]
@@ -549,12 +551,12 @@ def test_curves_are_drawn_from_their_rows() -> None:
     rows = [
         {"panel": panel, "line": line, "x": x, "y": y, "low": y - 1, "high": y + 2, "sd": 0.5,
          "control": line == "c", "printed": y + 5, "x_title": "rate"}
-        for panel in ("one", "two")
+        for panel in ("one", "two", "three")
         for line, ys in (("A", (3.0, 4.0)), ("B", (6.0, 7.0)), ("c", (1.0, 0.0)))
         for x, y in zip((10, 20), ys, strict=True)
     ]  # fmt: skip
     with print_style(PrintStyle(highlight=["B"])):
-        one, two = curves_of(rows)
+        one, *others = curves_of(rows)
     lines = {line.get_label(): line for line in one.lines if not line.get_label().startswith("_")}
     bands = [
         c.get_paths()[0].vertices[:, 1]
@@ -563,7 +565,7 @@ def test_curves_are_drawn_from_their_rows() -> None:
     ]
     bars = [c for c in one.collections if type(c).__name__ == "LineCollection"]
     assert {
-        "titles": [axes.get_title() for axes in (one, two)],
+        "titles": [axes.get_title() for axes in (one, *others)],
         "axis": one.get_xlabel(),
         "ticks": [t.get_text() for t in one.get_xticklabels()],
         "lines": {name: list(line.get_ydata()) for name, line in lines.items()},
@@ -576,7 +578,7 @@ def test_curves_are_drawn_from_their_rows() -> None:
         "bands": [(ends.min(), ends.max()) for ends in bands],
         "bars": [s[:, 1].tolist() for s in bars[0].get_segments()],
     } == {
-        "titles": ["one", "two"],
+        "titles": ["one", "two", "three"],
         "axis": "rate",
         "ticks": ["10", "20"],
         "lines": {"A": [3, 4], "B": [6, 7], "c": [1, 0]},

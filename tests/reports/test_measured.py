@@ -76,19 +76,23 @@ def test_a_histogram_has_a_panel_for_each_metric() -> None:
 
 
 def test_panels_behind_the_twelfth_are_folded() -> None:
-    names = [f"M{k}" for k in range(14)]
-    table = pd.DataFrame({"metric": names * 2, "set": "x", "score": range(28)})
+    names = [f"M{k}" for k in range(15)]
+    table = pd.DataFrame({"metric": names * 2, "set": "x", "score": range(30)})
     values = {name: f"ρ {name}" for name in names}
-    block = charts.histograms("ranks", "Ranks", table, {"x": "#1f4f8f"}, values, (0, 30))
+    with print_style(PrintStyle(highlight=["M3"])):
+        block = charts.histograms("ranks", "Ranks", table, {"x": "#1f4f8f"}, values, (0, 30))
     titles = {stem: [a.get_title() for a in figure.axes] for stem, figure in block.figures.items()}
     assert titles == {
         "ranks": [f"{name}\nρ {name}" for name in names[:12]],
-        "ranks-more": ["M12\nρ M12", "M13\nρ M13"],
+        "ranks-more": [f"M{k}\nρ M{k}" for k in (12, 13, 14)],
     }
-    assert {axes.get_xlim() for axes in block.figures["ranks"].axes} == {(-1.5, 31.5)}  # 5 % more
+    panels = block.figures["ranks"].axes
+    assert {axes.get_xlim() for axes in panels} == {(-1.5, 31.5)}  # 5 % more
+    assert {axes.get_gridspec().get_geometry() for axes in panels} == {(3, 4)}
+    assert [k for k, a in enumerate(panels) if a.title.get_fontweight() == "bold"] == [3]
     opened, folded = block.html.split("<details>")
     assert [text.count("<svg") for text in (opened, folded)] == [2, 2]  # wide and narrow
-    assert folded.startswith("<summary>2 further</summary>")
+    assert folded.startswith("<summary>3 further</summary>")
 
 
 def test_scores_that_differ_by_rounding_alone_are_drawn() -> None:
@@ -102,6 +106,28 @@ def test_scores_that_differ_by_rounding_alone_are_drawn() -> None:
         drawn = charts.by_rating(pd.DataFrame({"A": scores}), ratings.astype(float))
         assert "by-rating" in drawn.figures
     assert [row["count"] for row in histogram("A", scores)] == [16]
+
+
+@pytest.mark.parametrize(
+    ("levels", "ticks"),
+    [
+        ([1, 2, 3], {0: "1", 1: "2", 2: "3"}),
+        ([1, 1.5, 2], {0: "1", 2: "2"}),  # whole numbers, where there are two
+        ([0.25, 0.5, 1], {0: "0.25", 2: "1"}),
+    ],
+)
+def test_few_ratings_are_violins(levels: list[float], ticks: dict[int, str]) -> None:
+    scores = pd.DataFrame({"A": np.arange(30) / 30})
+    (axes,) = charts.by_rating(scores, np.array(levels * 10)).figures["by-rating"].axes
+    labels = [label.get_text() for label in axes.get_xticklabels()]
+    assert dict(zip(axes.get_xticks(), labels, strict=True)) == ticks
+
+
+def test_many_ratings_are_hexagons_of_the_captions_with_both() -> None:
+    ratings, scores = np.arange(22.0) % 11, pd.DataFrame({"A": np.arange(22) / 22})
+    ratings[0] = scores.loc[1, "A"] = np.nan
+    (axes,) = charts.by_rating(scores, ratings).figures["by-rating"].axes
+    assert axes.collections[0].get_array().sum() == 20
 
 
 def test_highlighted_metrics_stand_out_in_print(tmp_path: Path) -> None:

@@ -6,15 +6,11 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
-import numpy as np
 import pytest
 import sacrebleu
 
 import metaeval
 from metaeval.config import build, compose_config
-from metaeval.corruptions.base import Caption
-from metaeval.corruptions.graded.replace import Delete
-from metaeval.corruptions.graded.shuffle import Shuffle
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.data.own.captions import load_own
 from metaeval.metrics.base import Scorer
@@ -134,17 +130,6 @@ def test_an_unrelated_chinese_caption_has_no_spice(parser: str) -> None:
         )
         (column,) = [c for c in found.table if c.startswith("SPICE (")]
         assert found.table[column].tolist() == [0.0]
-
-
-def test_characters_are_the_words_of_texts_without_spaces() -> None:
-    rng = np.random.default_rng(0)
-    text = captions("chinese")[0][0]
-    shuffled = Shuffle(1.0).corrupt(Caption(1, text), rng).text
-    assert shuffled != text
-    assert sorted(shuffled) == sorted(text)
-    deleted = Delete(0.5).corrupt(Caption(1, text), rng).text
-    assert len(deleted) < len(text)
-    assert set(deleted) <= set(text)
 
 
 def test_a_run_says_the_language_and_that_nothing_was_changed(

@@ -10,7 +10,7 @@ from scipy.special import ndtri
 
 from metaeval.errors import InputError
 from metaeval.stats.correlation.correlations import spearman
-from metaeval.stats.correlation.kendall import crosstab, kendall
+from metaeval.stats.correlation.kendall import crosstab, kendall, tie_shares
 from metaeval.stats.correlation.rank_order import (
     rank_order,
     rank_order_of,
@@ -24,7 +24,6 @@ from metaeval.stats.ordering.pairwise import (
     pair_counts,
     pairwise,
 )
-from metaeval.stats.ordering.tie_calibration import tie_shares
 from metaeval.stats.resampling.bootstrap import (
     MIN_UNITS,
     Counts,

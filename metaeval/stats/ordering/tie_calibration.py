@@ -6,7 +6,6 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.errors import InputError
-from metaeval.stats.correlation.kendall import Crosstab, crosstab, tied_pairs
 from metaeval.stats.resampling.bootstrap import (
     Counts,
     IntervalEstimate,
@@ -306,45 +305,3 @@ def cross_fitted_tie_calibration(
         counts = bootstrap_counts(len(labels), replicates, seed)
     value, drawn = float(accuracy[known].mean()), resampled_means(accuracy, counts)
     return interval_estimate(value, drawn, confidence, int(known.sum()), len(pairs.distance))
-
-
-class Ties(NamedTuple):
-    """What `ties` returns.
-
-    Attributes
-    ----------
-    items
-        Share of scored items that have their score in common with at least one other item, in
-        [0, 1]; NaN without items.
-    pairs
-        Share of tied pairs among all pairs of scored items; NaN with fewer than two items.
-    """
-
-    items: float
-    pairs: float
-
-
-def ties(scores: npt.ArrayLike) -> Ties:
-    """The tie fraction of scores of any shape; NaN = not scored, left out.
-
-    Two scores are tied if they are the same float64: no tolerance. Resampling images would itself
-    create ties, so the tie fraction has no bootstrap interval.
-
-    Examples
-    --------
-    >>> from metaeval.stats.ordering.tie_calibration import ties
-    >>> ties([[0.0, 0.0], [0.0, 0.7]])
-    Ties(items=0.75, pairs=0.5)
-    """
-    return tie_shares(crosstab(scores, 0))
-
-
-def tie_shares(table: Crosstab) -> Ties:
-    """The tie fraction from a table of scores by levels."""
-    blocks = table.counts.sum(axis=1)
-    n = int(blocks.sum())
-    nan = float("nan")
-    return Ties(
-        int(blocks[blocks > 1].sum()) / n if n else nan,
-        tied_pairs(blocks) / (n * (n - 1) // 2) if n > 1 else nan,
-    )

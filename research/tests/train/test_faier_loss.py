@@ -9,11 +9,11 @@ import torch
 from metaeval.errors import ConfigError
 from metaeval.metrics.faier.network import NO_REFERENCE
 from metaeval.text.scene_graphs.parse import TripletParser
+from research.tests import faier_plain as plain
 from research.train import faier_loss as step
 from research.train.caption_similarity import CaptionSimilarity
 from research.train.dataset import CaptionedImages
 from research.train.faier_loss import FaierSettings, FaierTask, Splits
-from tests.metrics.faier import plain
 from tests.metrics.faier.faier_cases import NONE, VOCABULARY, captions, model, regions
 
 # two captions for each of the three images of `regions`, then the empty reference

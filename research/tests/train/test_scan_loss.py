@@ -8,6 +8,7 @@ import torch
 
 from metaeval.metrics.scan.network import (
     WAYS,
+    cosines,
     l2norm,
     mean_cosines,
 )
@@ -113,3 +114,12 @@ def test_the_anchor_decides_the_sign() -> None:
         assert float(anchor_loss(done.matching, 0.5)) == pytest.approx(
             1.5 if shift else 0, abs=1e-6
         )
+
+
+def test_padding_has_no_gradient_and_does_no_harm() -> None:
+    regions, _ = random_sets(4, [3, 1])
+    words, _ = random_sets(5, [2, 4])
+    regions.requires_grad_()
+    cosines(regions, words, SMOOTH).sum().backward()
+    assert bool(torch.isfinite(regions.grad).all())
+    assert float(regions.grad[0].abs().sum()) > 0

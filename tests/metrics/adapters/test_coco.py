@@ -81,12 +81,6 @@ def test_texts_are_tokenised_as_pycocoevalcap_has_them_tokenised() -> None:
     assert scores_of(CocoScorerMetric(Rouge, tokenizer=None), small(), captions, [1])[0, 0] < 1
 
 
-def test_an_image_without_references_is_not_scored() -> None:
-    data = small((*REFERENCES[:2], ()))
-    values = scores_of(CocoScorerMetric(Rouge), data, ["a", "two dogs run", "a"], [0, 1, 2])
-    assert np.isnan(values[:, 0]).tolist() == [False, False, True]
-
-
 class NoScorer:
     pass
 

@@ -34,7 +34,6 @@ from metaeval.metrics.clipscore.metric import (
 from metaeval.metrics.clipscore.network import (
     WordTokenizer,
     _load,
-    can_be_short,
     vocabulary_of,
 )
 from metaeval.metrics.clipscore.weights import OPENAI, ClipWeights
@@ -445,10 +444,6 @@ def test_what_is_no_clip_is_one_line(tmp_path: Path, harm: Any, problem: str) ->
     with pytest.raises(InputError, match=rf"w\.pt.*{problem}") as error:
         _load(small(2), ClipWeights("small", "own", tmp_path / "w.pt"))
     assert "\n" not in str(error.value)
-
-
-def test_a_tower_that_looks_ahead_is_left_whole() -> None:
-    assert not can_be_short(open_clip.create_model("tiny-sigmoid"))
 
 
 def test_words() -> None:

@@ -74,13 +74,6 @@ def test_scales_by_hand(by_hand: Any, note: str) -> None:
     assert metric.columns[0].name == f"CIDEr+ROUGE-L ({note})"
 
 
-@pytest.mark.parametrize("scale", ["none", "standard", "rank"])
-def test_alone_as_together(scale: str) -> None:
-    metric = mean("cider", "chrf", parts=[Cider(), Chrf()], scale=scale)
-    alone = [scores(metric, [c], INDEX[k : k + 1]) for k, c in enumerate(CAPTIONS)]
-    assert np.concatenate(alone).tobytes() == scores(metric).tobytes()
-
-
 def test_what_keeps_a_part_keeps_the_mean() -> None:
     absent = mean("vifidel", "cider", parts=[Vifidel(MiniLmVectors()), Cider()]).bind(DATASET)
     assert absent.reason == "it needs vifidel: the dataset 'toy' has no objects"

@@ -7,13 +7,10 @@ import torch
 from metaeval.metrics.faier.matcher import UnionMatcher
 from metaeval.metrics.faier.network import (
     build_vocabulary,
-    level_score,
 )
 from metaeval.text.scene_graphs.parse import TripletParser
 from metaeval.vision.regions.base import Regions
-from tests.metrics.faier import plain
 from tests.metrics.faier.faier_cases import NONE, TEXTS, Loops, captions, model, regions
-from tests.precision import assert_same_scores
 
 # float32 against float64 loops; scores are of the order of 1, and 1e-5 is some forty roundings
 CLOSE = {"abs": 1e-5, "rel": 0}
@@ -52,19 +49,6 @@ def test_an_image_without_regions_breaks_nothing() -> None:
     assert not np.isfinite(own.score(captions(), np.zeros(len(TEXTS), dtype=np.intp))).any()
 
 
-def test_the_number_of_threads_changes_nothing() -> None:
-    before, found = torch.get_num_threads(), []
-    try:
-        for threads in (1, 2, 3):
-            torch.set_num_threads(threads)
-            found.append(matcher().score(captions(), np.array([0, 1, 2, 0, 1, 2, 0])))
-            assert torch.get_num_threads() == threads
-    finally:
-        torch.set_num_threads(before)
-    for other in found[1:]:
-        assert_same_scores(found[0], other)
-
-
 def test_the_vocabulary_contains_the_lemmas_of_triplets() -> None:
     texts = ["a man rides a horse"] * 4 + ["a man eats"] * 3
     found = build_vocabulary(texts, TripletParser()(texts))
@@ -81,33 +65,3 @@ def test_a_gpu_gives_the_same_scores() -> None:
     assert matcher("cuda").score(captions(), image) == pytest.approx(
         matcher().score(captions(), image), abs=1e-4, rel=0
     )
-
-
-EXACT = {"abs": 1e-10, "rel": 0}
-
-
-def parts(**options):
-    net = model(**options)
-    features, boxes, mask = regions().tensors()
-    see = features.double(), boxes.double(), mask
-    with torch.no_grad():
-        return net, Loops(net), see, net.read(captions().take(np.arange(len(TEXTS))))
-
-
-@pytest.mark.parametrize("relations", [True, False])
-@pytest.mark.parametrize("fused", [True, False])
-def test_the_score(relations: bool, fused: bool) -> None:
-    net, loops, see, nodes = parts(relations=relations, fused=fused)
-    with torch.no_grad():
-        seen = net.see(*see)
-        for i, n in enumerate(see[2].sum(dim=1).tolist()):
-            image = see[0][i, :n].numpy(), see[1][i, :n].numpy()
-            unions = plain.unite(net, seen, i, nodes, REFERENCES[i])
-            for k in range(len(TEXTS)):
-                found = plain.score(unions, nodes, k)
-                assert found.shape == (1 + relations,)
-                expected = loops.score(*image, REFERENCES[i], k)
-                assert found.tolist() == pytest.approx(expected, **EXACT)
-                own = plain.nodes_of(nodes, "objects", k)[None]
-                level = level_score(unions[0][None], torch.ones(1, n, dtype=torch.bool), own)
-                assert level.tolist() == pytest.approx(expected[:1], **EXACT)

@@ -6,15 +6,8 @@ import pytest
 from pytest_httpserver import HTTPServer
 
 from metaeval.metrics.judge import client
+from tests.loopback import Endpoint
 from tests.metrics.judge.judge_cases import Served, length_score
-
-
-class Endpoint(HTTPServer):
-    """One that answers several requests at once and stops at once."""
-
-    def thread_target(self) -> None:
-        assert self.server is not None
-        self.server.serve_forever(poll_interval=0.01)
 
 
 @pytest.fixture

@@ -386,12 +386,6 @@ def test_equals_the_jar(synonyms: Synonyms, tmp_path: Path) -> None:
     assert len(np.unique(ours[:, 0])) > 100
 
 
-def test_missing_jars_are_reported(tmp_path: Path) -> None:
-    absent = spice_service.installed_jars(tmp_path)
-    assert "stanford-corenlp-3.6.0-models.jar" in absent.reason
-    assert "--install spice" in absent.remedy
-
-
 def test_a_recall_may_be_above_one() -> None:
     """Two tuples that differ match the same one of the references: 2 of 2 are right, and there is
     one to find. P = 1, R = 2, F = 4/3, as by SPICE's own definition; never more than 2."""

@@ -314,15 +314,6 @@ def test_edges_of_wmd(tmp_path: Path) -> None:
     assert counts.sum(axis=0).tolist() == [1, 3]
 
 
-@pytest.fixture(scope="module")
-def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    torch.manual_seed(0)
-    path = tmp_path_factory.mktemp("weights") / "random.pth"
-    network = detection.fasterrcnn_resnet50_fpn(weights=None, weights_backbone=None)
-    torch.save(network.state_dict(), path)
-    return path
-
-
 @pytest.fixture
 def data(tmp_path: Path) -> CaptionDataset:
     path = tmp_path / "0.png"
@@ -334,40 +325,27 @@ def data(tmp_path: Path) -> CaptionDataset:
 
 @pytest.mark.slow
 def test_detections_are_counted_and_cached(
-    data: CaptionDataset, weights: Path, monkeypatch: pytest.MonkeyPatch
+    data: CaptionDataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    network = detection.fasterrcnn_resnet50_fpn(
-        weights=None, weights_backbone=None, box_score_thresh=0.0115
-    )
-    network.load_state_dict(torch.load(weights, weights_only=True))
+    path, store = tmp_path / "random.pth", MemoryStore()
+    network = FasterRcnn("random", 0.0115, "cpu")._loaded()
+    torch.save(network.state_dict(), path)
+    detector = Detector(str(path), threshold=0.0115, device="cpu")
     names = detection.FasterRCNN_ResNet50_FPN_Weights.COCO_V1.meta["categories"]
     pixels = np.asarray(Image.open(data.part("images").path(0)), dtype=np.float32) / 255
     with torch.inference_mode():
-        boxes = network.eval()([torch.from_numpy(pixels).permute(2, 0, 1)])[0]
+        boxes = network([torch.from_numpy(pixels).permute(2, 0, 1)])[0]
     expected = Counter(names[number] for number in boxes["labels"].tolist())
     assert expected  # 1 of 91 classes by chance: even an untrained network sees something
 
-    detector = Detector(str(weights), threshold=0.0115, device="cpu")
-    store = MemoryStore()
     sources = ObjectSources(["gold", "detector"], detector)
     labels = sources.labels(data, store)  # the second image has no file: nothing is detected
     assert labels == [expected | Counter(["dog"]), Counter(["dog"])]
     assert sources.identity().split("+")[1].startswith("fasterrcnn-")
     monkeypatch.setattr(FasterRcnn, "labels", lambda *_: ["seen again"])
-    strict = Detector(str(weights), threshold=1.0, device="cpu")  # which changes the identity
+    strict = Detector(str(path), threshold=1.0, device="cpu")  # which changes the identity
     assert strict.labels(data, store)[0] == Counter(["seen again"])
     assert detector.labels(data, store)[0] == expected
-
-
-def test_weights_are_looked_for_where_torchvision_keeps_them(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("TORCH_HOME", str(tmp_path))
-    url = detection.FasterRCNN_ResNet50_FPN_Weights.COCO_V1.url
-    assert (
-        Detector().network().weights
-        == Path(torch.hub.get_dir()) / "checkpoints" / url.split("/")[-1]
-    )
 
 
 Table = dict[str, npt.NDArray[np.float64]]

@@ -4,13 +4,13 @@ import base64
 import gzip
 import json
 import re
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from lxml.html import document_fromstring
 
 from metaeval.errors import InputError
 from metaeval.reports.graded.page import caption_ranks
@@ -22,40 +22,17 @@ from tests.reports.graded.explained_files import REGIONS, grounding, write_expla
 from tests.reports.run_files import HOSTILE, IMAGES, SETS, absent, corrupt, write_run
 
 
-class Reader(HTMLParser):
-    """Collects the text of elements, and every script element that a browser would run."""
+class Reader:
+    """The words of a page, the scripts that a browser would run, its data by id, its elements."""
 
     def __init__(self, html: str) -> None:
-        super().__init__(convert_charrefs=True)
-        self.text: list[str] = []
-        self.executed: list[str] = []
-        self.data: dict[str, str] = {}
-        self.tags: list[str] = []
-        self._script: dict[str, str | None] | None = None
-        self._quiet = 0
-        self.feed(html)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        self._script = dict(attrs) if tag == "script" else self._script
-        self._quiet += tag == "style"
-
-    def handle_endtag(self, tag: str) -> None:
-        self._script = None if tag == "script" else self._script
-        self._quiet -= tag == "style"
-
-    def handle_data(self, data: str) -> None:
-        if self._script is None:
-            self.text += [] if self._quiet else [data]
-        elif "type" in self._script:
-            self.data[str(self._script["id"])] = data
-        else:
-            self.executed.append(data)
-
-    @property
-    def words(self) -> str:
-        return " ".join(" ".join(self.text).split())
+        page = document_fromstring(html)
+        scripts = page.xpath("//script")
+        self.executed = [script.text for script in scripts if "type" not in script.attrib]
+        self.data = {script.get("id"): script.text for script in scripts if "type" in script.attrib}
+        self.tags = {element.tag for element in page.iter()}
+        texts = page.xpath("//text()[not(parent::script or parent::style)]")
+        self.words = " ".join(" ".join(texts).split())
 
 
 def report(run: Path, **options: Any) -> Reader:

@@ -32,22 +32,11 @@ from metaeval.reports.shared.print_tables import plain_table, write_tables
 from metaeval.reports.shared.run import LoadedRun, load_run_files
 from metaeval.results.run import DatasetInfo
 from metaeval.runs import files
+from tests.metrics.metric_cases import USERS
 from tests.reports.run_files import write_run
 
 ROOT = Path(__file__).parents[3]
-# controls, and what users bring
-OWN = {
-    "callable",
-    "coco",
-    "combined",
-    "command",
-    "torchmetrics",
-    "evaluate",
-    "scores",
-    "bank",
-    "judge",
-}
-WITHOUT = OWN | {
+WITHOUT = USERS | {
     "length",
     "brevity",
     "random_score",
@@ -96,7 +85,7 @@ def test_every_key_and_every_metric_of_ours_is_known() -> None:
     config = compose_config([f"metric=[{','.join(n for n in metric_names() if n != 'wmd')}]"])
     for name in metric_names():
         made = compose_config(["metric=[wmd]"]) if name == "wmd" else config
-        of_metric = set() if name in OWN else set(build(name, made).citation)
+        of_metric = set() if name in USERS else set(build(name, made).citation)
         cites = f"conf/metric/{name}.yaml: citation: [KEY]; the entry goes into {BIB.name}"
         assert bool(of_metric) == (name not in WITHOUT), cites
         used |= of_metric

@@ -270,8 +270,8 @@ def test_a_job_without_files_says_so_and_a_damaged_one_leaves_the_others(tmp_pat
 
 @pytest.mark.parametrize(
     ("values", "scale"),
-    [((10, 100, 1000), "log"), ((0, 10, 100, 1000), "symlog"), ((0, 10, 100), "linear"),
-     ((1, 2, 3), "linear"), ((-1, 10, 1000), "linear")],
+    [((10, 100, 400), "log"), ((0, 10, 100, 1000), "symlog"), ((0, 10, 100), "linear"),
+     ((1, 2, 3, 4, 5, 6, 7, 8), "linear"), ((-1, 10, 1000), "linear")],
 )  # fmt: skip
 def test_values_far_apart_have_a_logarithmic_axis(values: tuple[int, ...], scale: str) -> None:
     axes = Figure().add_subplot()

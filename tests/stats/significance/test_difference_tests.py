@@ -29,34 +29,27 @@ SCIPY = {
 
 
 @pytest.mark.parametrize(
-    ("r1", "r2", "r12", "n", "t", "tolerance"),
+    ("given", "name", "expected"),
     [
-        # Silver, Hittner and May (2006), DEPCOR's example; p = .2843
-        (0.3, 0.4, 0.5, 100, -1.0767, 5e-5),
+        # Silver, Hittner and May (2006), DEPCOR's example
+        ((0.3, 0.4, 0.5, 100), "t", pytest.approx(-1.0767, abs=5e-5)),
+        ((0.3, 0.4, 0.5, 100), "p_two_sided", pytest.approx(0.2843, abs=5e-5)),
         # what R's cocor prints for a table of school marks, the difference of its correlations
         # (.0137) given to half a per cent
-        (0.7245, 0.7108, 0.8972, 15549, 5.5544, 0.03),
+        ((0.7245, 0.7108, 0.8972, 15549), "t", pytest.approx(5.5544, abs=0.03)),
+        # printed by google-research/mt-metrics-eval's `WilliamsTest(…, one_sided=False)`
+        *(
+            (given, "p_two_sided", pytest.approx(p, rel=1e-10))
+            for given, p in (
+                ((0.55, 0.45, 0.6, 200), 0.059858433975413),
+                ((0.1, -0.2, 0.3, 25), 0.23107973431022158),
+                ((0.81, 0.8, 0.97, 60), 0.5994513214395322),
+            )
+        ),
     ],
 )
-def test_williams_equals_published_examples(r1, r2, r12, n, t, tolerance) -> None:
-    assert williams(r1, r2, r12, n).t == pytest.approx(t, abs=tolerance)
-
-
-def test_williams_p_value_of_the_published_example() -> None:
-    assert williams(0.3, 0.4, 0.5, 100).p_two_sided == pytest.approx(0.2843, abs=5e-5)
-
-
-@pytest.mark.parametrize(
-    ("r1", "r2", "r12", "n", "p"),
-    [
-        (0.55, 0.45, 0.6, 200, 0.059858433975413),
-        (0.1, -0.2, 0.3, 25, 0.23107973431022158),
-        (0.81, 0.8, 0.97, 60, 0.5994513214395322),
-    ],
-)
-def test_williams_equals_mt_metrics_eval(r1, r2, r12, n, p) -> None:
-    """Printed by google-research/mt-metrics-eval's `WilliamsTest(…, one_sided=False)`."""
-    assert williams(r1, r2, r12, n).p_two_sided == pytest.approx(p, rel=1e-10)
+def test_williams_equals_published_numbers(given, name, expected) -> None:
+    assert getattr(williams(*given), name) == expected
 
 
 def test_williams_equals_the_formula_with_a_determinant() -> None:

@@ -10,7 +10,7 @@ import transformers
 
 from metaeval.errors import ConfigError
 from metaeval.text.transformers.encoder import TextEncoder, keep_layers
-from metaeval.text.transformers.hub import TextModel, layer_of, locate_model
+from metaeval.text.transformers.hub import layer_of, locate_model
 
 SMALL = {"hidden_size": 32, "num_hidden_layers": 4, "num_attention_heads": 2, "vocab_size": 99}
 WIDE = {**SMALL, "intermediate_size": 64, "max_position_embeddings": 40}
@@ -137,9 +137,3 @@ def test_the_first_word_is_a_word_like_any_other(roberta: Path) -> None:
     encoder.encode([ids, long], lambda p, v: kept.update(zip(p, v, strict=True)))
     assert kept[1].shape == (18, 32)
     torch.testing.assert_close(kept[1].norm(dim=-1), torch.ones(18))
-
-
-def test_a_folder_without_a_model(tmp_path: Path) -> None:
-    found = locate_model(str(tmp_path))
-    assert not isinstance(found, TextModel)
-    assert "no model" in found.reason
