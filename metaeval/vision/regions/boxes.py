@@ -90,7 +90,7 @@ class FileRegions(GoldRegions):
         self._read()  # a wrong record ends a run before any work
 
     @property
-    def title(self) -> str:
+    def title(self) -> str:  # type: ignore[override]  # as of gold regions
         return DETECTED_OBJECTS
 
     def identity(self, store: Store | None = None) -> str:
