@@ -53,6 +53,7 @@ from metaeval.runs.answers import AnswerJournal, current_journal, record_answers
 from metaeval.runs.environment import hidden_in
 from metaeval.runs.folder import RunFolder, lock
 from metaeval.runs.print_style import PrintStyle, print_style
+from metaeval.runs.remember import remembering
 from metaeval.schema import check_config
 from metaeval.scoring import RUN_COLUMNS, MetricScores, refuse_equal_columns
 
@@ -225,7 +226,7 @@ def _finish(record: RunRecord, metrics: Sequence[MetricResult]) -> None:
         with record.stage("report", optional=True):
             style = PrintStyle.of(plain(node))
             options = {name: value for name, value in node.items() if not hasattr(style, str(name))}
-            with print_style(style):
+            with print_style(style), open_store(record.config) as store, remembering(store):
                 instantiate(options)(record.out)
     record.finish(metrics)
 
