@@ -17,7 +17,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from metaeval.reports.blocks.texts import Block, rendered
-from metaeval.reports.paper.figures import BLUE, INK, PAPER, RED, RULE, SOFT, Drawing, inline
+from metaeval.reports.paper.figures import BLUE, INK, PAPER, RED, RULE, SOFT, LazyFigure, inline
 from metaeval.reports.shared.figure_style import GREY, colours_of
 from metaeval.reports.shared.formatting import file_stem
 from metaeval.reports.shared.run import LoadedRun
@@ -435,7 +435,7 @@ def _chart(
     """The block of a figure that `draw` makes of a width, and of nothing else but `content`."""
     stem = file_stem(stem or key)
     narrow, wide = (
-        Drawing(partial(draw, width), f"{key} {width} {print_style.style().highlight} {content}")
+        LazyFigure(partial(draw, width), f"{key} {width} {print_style.style().highlight} {content}")
         for width in (NARROW, WIDE)
     )
     texts = {"narrow": inline(narrow, label), "wide": inline(wide, label)}

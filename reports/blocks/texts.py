@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from markupsafe import Markup
 
 from metaeval.reports.paper.citations import cite as citation_of
-from metaeval.reports.paper.figures import Drawing
+from metaeval.reports.paper.figures import LazyFigure
 from metaeval.reports.shared.formatting import DASH, cut, number
 from metaeval.reports.shared.page import environment
 from metaeval.reports.shared.print_tables import PrintTable
@@ -51,7 +51,7 @@ class Block(NamedTuple):
     html: Markup
     folded: bool = False
     tables: tuple[PrintTable, ...] = ()
-    figures: Mapping[str, Drawing | Figure] = {}
+    figures: Mapping[str, LazyFigure | Figure] = {}
     data: Mapping[str, str] = {}
     levels: int = 1
     embedded: bool = False

@@ -37,7 +37,7 @@ def _code() -> str:
     return f"drawings {digest_of_code(folders, ('matplotlib', 'pandas', 'seaborn'))}"
 
 
-class Drawing:
+class LazyFigure:
     """A figure, which is drawn when one of its files is not remembered.
 
     Parameters
@@ -92,7 +92,7 @@ def _saved(figure: Figure, form: str, title: str | None = None) -> bytes:
 
 
 def write_figure(
-    figure: Drawing | Figure,
+    figure: LazyFigure | Figure,
     folder: Path,
     stem: str,
     title: str,
@@ -101,12 +101,12 @@ def write_figure(
     """Write `folder/stem.svg` and `.pdf`; the same drawing gives the same bytes."""
     paths = [folder / f"{stem}.{form}" for form in forms]
     for path, form in zip(paths, forms, strict=True):
-        save = figure.file if isinstance(figure, Drawing) else partial(_saved, figure)
+        save = figure.file if isinstance(figure, LazyFigure) else partial(_saved, figure)
         files.atomic(path, partial(Path.write_bytes, data=save(form, title)))
     return paths
 
 
-def inline(drawing: Drawing, label: str) -> Markup:
+def inline(drawing: LazyFigure, label: str) -> Markup:
     """The drawing as an element of a page, in its natural size and in the colours of the theme.
 
     `label` is what a screen reader says of it.

@@ -497,7 +497,7 @@ def test_the_ranking_is_drawn_from_the_same_numbers(
     run: LoadedRun, statistics: dict[str, dict[str, Any]]
 ) -> None:
     block = charts.ranking(run)
-    (axes,) = block.figures["ranking"].axes
+    (axes,) = block.figures["ranking"].figure.axes
     labels = axes.get_yticklabels()
     names = ["L", "A", "B", "C", "Length"]  # best first, then the control
     of = [statistics[name]["accuracy"] for name in names]
@@ -535,14 +535,14 @@ def test_the_ranking_is_drawn_from_the_same_numbers(
         "Interval of each metric; band: the best control, Length; grey: not ranked, chosen on this "
         "experiment; diamond: the printed value; dotted: people."
     ) in block.html
-    by_errors = charts.ranking(run, ERRORS).figures["ranking"].axes[0]
+    by_errors = charts.ranking(run, ERRORS).figures["ranking"].figure.axes[0]
     shown = [by_errors.get_xlabel(), *(t.get_text() for t in by_errors.get_yticklabels())]
     assert shown == ["errors", "L", "B", "A", "C", "Length"]
 
 
 def curves_of(records: Sequence[Mapping[str, Any]]) -> list[Axes]:
     block = charts.curves(Extra.of("c", "Curves", records, kind="curves"))
-    return [axes for axes in block.figures["c"].axes if axes.get_visible()]
+    return [axes for axes in block.figures["c"].figure.axes if axes.get_visible()]
 
 
 def test_curves_are_drawn_from_their_rows() -> None:

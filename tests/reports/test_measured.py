@@ -67,9 +67,12 @@ def test_a_histogram_has_a_panel_for_each_metric() -> None:
     )
     colours = {"x": "#1f4f8f", "y": "#a8322a"}
     block = charts.histograms("scores", "Scores", table, colours, lower={"B"})
-    axes = [a for a in block.figures["scores"].axes if a.get_visible()]
+    axes = [a for a in block.figures["scores"].figure.axes if a.get_visible()]
     assert [a.get_title() for a in axes] == ["A", "B\na lower score is better"]
-    assert [text.get_text() for text in block.figures["scores"].legends[0].texts] == ["x", "y"]
+    assert [text.get_text() for text in block.figures["scores"].figure.legends[0].texts] == [
+        "x",
+        "y",
+    ]
     assert all(len(a.lines) + len(a.collections) == 2 for a in axes)
     (stem,) = charts.histograms("scores-x/../../PWN", "S", table, {"x": "#1f4f8f"}).figures
     assert Path(stem).name == stem
@@ -80,12 +83,16 @@ def test_panels_behind_the_twelfth_are_folded() -> None:
     table = pd.DataFrame({"metric": names * 2, "set": "x", "score": range(28)})
     values = {name: f"ρ {name}" for name in names}
     block = charts.histograms("ranks", "Ranks", table, {"x": "#1f4f8f"}, values, (0, 30))
-    titles = {stem: [a.get_title() for a in figure.axes] for stem, figure in block.figures.items()}
+    titles = {
+        stem: [a.get_title() for a in each.figure.axes] for stem, each in block.figures.items()
+    }
     assert titles == {
         "ranks": [f"{name}\nρ {name}" for name in names[:12]],
         "ranks-more": ["M12\nρ M12", "M13\nρ M13"],
     }
-    assert {axes.get_xlim() for axes in block.figures["ranks"].axes} == {(-1.5, 31.5)}  # 5 % more
+    assert {axes.get_xlim() for axes in block.figures["ranks"].figure.axes} == {
+        (-1.5, 31.5)
+    }  # 5 % more
     opened, folded = block.html.split("<details>")
     assert [text.count("<svg") for text in (opened, folded)] == [2, 2]  # wide and narrow
     assert folded.startswith("<summary>2 further</summary>")
@@ -96,7 +103,7 @@ def test_scores_that_differ_by_rounding_alone_are_drawn() -> None:
     scores = np.array([0.1 + 0.2, 0.3] * 8)
     table = pd.DataFrame({"metric": "A", "set": "x", "score": scores})
     block = charts.histograms("scores", "Scores", table, {"x": "#1f4f8f"})
-    assert [a.get_title() for a in block.figures["scores"].axes] == ["A"]
+    assert [a.get_title() for a in block.figures["scores"].figure.axes] == ["A"]
     for levels in (2, 16):
         ratings = np.arange(16) % levels
         drawn = charts.by_rating(pd.DataFrame({"A": scores}), ratings.astype(float))
