@@ -62,8 +62,9 @@ Outcome = MeasuredResult | dict[str, object]
 
 ADDED = "controls, which metrics must beat, were added: {}; controls=[] leaves them out"
 _JUDGE = "metaeval.metrics.judge.metric"  # the module that a run with a judge has loaded
-# what the stages around the metrics take with 5,000 images on two cores, for the line of progress
-_USUAL_SECONDS = (("captions", 2.0), ("statistics", 3.0), ("explanations", 6.0), ("report", 4.0))
+# what the stages around the metrics usually take on two cores, for the line of progress; the last
+# two are those of a run with a report
+_USUAL_SECONDS = (("captions", 2.0), ("statistics", 15.0), ("explanations", 2.5), ("report", 5.0))
 
 
 def run_configured(config: DictConfig, out: Path) -> Outcome:
@@ -190,7 +191,7 @@ def _measure(
     _require_named(experiment, metrics, config)
     record, out = RunRecord(experiment, config, folder), folder.given
     with progress.run_line() as line, keep_networks(), _answers(out) as journal:
-        line.plan(_USUAL_SECONDS)
+        line.plan(_USUAL_SECONDS[: 4 if config.report else 2])
         with record.stage("dataset"):
             data = experiment.load(config)
         print(f"{experiment.name} on {experiment.describe(data)}", flush=True)
