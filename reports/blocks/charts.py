@@ -76,7 +76,11 @@ def ranking(run: LoadedRun, measure: Measure | None = None) -> Block:
 
     people, pale = result.people.get(measure.key), {*controls[:1], *learned}
     axis = measure.full_title + (", per cent" if measure.unit == "share" else "")
-    data = axis, estimates, sorted(pale), band, printed, people, scale
+    data = estimates, sorted(pale), band, printed, people, scale
+
+    def draw(width: float) -> Figure:
+        return _forest(width, axis, *data)
+
     legend = ["Interval of each metric"]
     if band is not None:
         legend.append(f"band: the best control, {controls[0]}")
@@ -90,25 +94,28 @@ def ranking(run: LoadedRun, measure: Measure | None = None) -> Block:
         f"{name} {with_interval(measure, estimate)}" for name, estimate in estimates.items()
     )
     note = f"{'; '.join(legend)}."
-    return _chart("ranking", "Ranking", partial(_forest, *data), repr(data), label, note)
+    return _chart("ranking", "Ranking", draw, repr((axis, data)), label, note)
 
 
 def intervals(key: str, title: str, estimates: Mapping[str, Estimate], axis: str) -> Block:
     """Each name with its value and interval, in the given order."""
-    data = axis, estimates, (), None, {}, None, 1
+
+    def draw(width: float) -> Figure:
+        return _forest(width, axis, estimates)
+
     label = f"{axis}: {', '.join(estimates)}"
-    return _chart(key, title, partial(_forest, *data), repr(data), label, "")
+    return _chart(key, title, draw, repr((axis, estimates)), label, "")
 
 
 def _forest(
+    width: float,
     axis: str,
     estimates: Mapping[str, Estimate],
-    pale: Collection[str],
-    band: Estimate | None,
-    printed: Mapping[str, float],
-    people: Estimate | None,
-    scale: float,
-    width: float,
+    pale: Collection[str] = (),
+    band: Estimate | None = None,
+    printed: Mapping[str, float] = MappingProxyType({}),
+    people: Estimate | None = None,
+    scale: float = 1,
 ) -> Figure:
     """A line for each name; a long label of the axis is not cut off where names leave it little
     width."""

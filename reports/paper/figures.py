@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Sequence
 from functools import cache, cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
 
@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 INK, SOFT, RULE = "#1d2128", "#5b6370", "#c4c7c4"
 BLUE, RED, PAPER = "#1f4f8f", "#a8322a", "#ffffff"
 _NAMES = {INK: "ink", SOFT: "soft", RULE: "strong-rule", BLUE: "link", RED: "bad", PAPER: "paper"}
-_NO_DATES = {"svg": {"Date": None, "Creator": None}, "pdf": {"CreationDate": None}}
+_NO_DATES: dict[str, dict[str, Any]] = {
+    "svg": {"Date": None, "Creator": None},
+    "pdf": {"CreationDate": None},
+}
 _PIXELS = 4 / 3  # of a point
 
 
@@ -100,8 +103,10 @@ def write_figure(
 ) -> list[Path]:
     """Write `folder/stem.svg` and `.pdf`; the same drawing gives the same bytes."""
     paths = [folder / f"{stem}.{form}" for form in forms]
+    save: Callable[[str, str], bytes] = (
+        figure.file if isinstance(figure, LazyFigure) else partial(_saved, figure)
+    )
     for path, form in zip(paths, forms, strict=True):
-        save = figure.file if isinstance(figure, LazyFigure) else partial(_saved, figure)
         files.atomic(path, partial(Path.write_bytes, data=save(form, title)))
     return paths
 
