@@ -75,7 +75,7 @@ def test_no_folder_exceeds_its_budget() -> None:
     assert {top: n for top, n in sizes.items() if n > budgets[top]} == {}
 
 
-SLOW = ["matplotlib", "nltk", "pandas", "scipy", "seaborn", "torch"]
+SLOW = ["matplotlib", "nltk", "pandas", "scipy", "scipy.stats", "seaborn", "torch"]
 
 
 @pytest.mark.parametrize(
