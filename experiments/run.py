@@ -53,6 +53,7 @@ from metaeval.runs.answers import AnswerJournal, current_journal, record_answers
 from metaeval.runs.environment import hidden_in
 from metaeval.runs.folder import RunFolder, lock
 from metaeval.runs.print_style import PrintStyle, print_style
+from metaeval.runs.remember import remembering
 from metaeval.schema import check_config
 from metaeval.scoring import RUN_COLUMNS, MetricScores, refuse_equal_columns
 
@@ -61,8 +62,9 @@ Outcome = MeasuredResult | dict[str, object]
 
 ADDED = "controls, which metrics must beat, were added: {}; controls=[] leaves them out"
 _JUDGE = "metaeval.metrics.judge.metric"  # the module that a run with a judge has loaded
-# what the stages around the metrics take with 5,000 images on two cores, for the line of progress
-_USUAL_SECONDS = (("captions", 2.0), ("statistics", 3.0), ("explanations", 6.0), ("report", 4.0))
+# what the stages around the metrics usually take on two cores, for the line of progress; the last
+# two are those of a run with a report
+_USUAL_SECONDS = (("captions", 2.0), ("statistics", 15.0), ("explanations", 2.5), ("report", 5.0))
 
 
 def run_configured(config: DictConfig, out: Path) -> Outcome:
@@ -189,7 +191,7 @@ def _measure(
     _require_named(experiment, metrics, config)
     record, out = RunRecord(experiment, config, folder), folder.given
     with progress.run_line() as line, keep_networks(), _answers(out) as journal:
-        line.plan(_USUAL_SECONDS)
+        line.plan(_USUAL_SECONDS[: 4 if config.report else 2])
         with record.stage("dataset"):
             data = experiment.load(config)
         print(f"{experiment.name} on {experiment.describe(data)}", flush=True)
@@ -225,7 +227,7 @@ def _finish(record: RunRecord, metrics: Sequence[MetricResult]) -> None:
         with record.stage("report", optional=True):
             style = PrintStyle.of(plain(node))
             options = {name: value for name, value in node.items() if not hasattr(style, str(name))}
-            with print_style(style):
+            with print_style(style), open_store(record.config) as store, remembering(store):
                 instantiate(options)(record.out)
     record.finish(metrics)
 

@@ -9,8 +9,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import scipy
 from omegaconf import OmegaConf
 
 import metaeval.corruptions
@@ -27,7 +25,8 @@ from metaeval.experiments.scores import open_store
 from metaeval.results.measured import MeasuredResult
 from metaeval.results.resampled import resampled_bytes, resampled_rows
 from metaeval.runs.environment import hidden_in
-from metaeval.runs.files import digest, file_sha256
+from metaeval.runs.files import file_sha256
+from metaeval.runs.remember import digest_of_code, remember, remembering
 
 _OPTIONS = ("task", "dataset", "corruption", "regions", "stats", "seed")  # of the configuration
 _RECORDED = {"python", "packages", "dataset", "corruption", "corruptions", "published"}  # run.json
@@ -40,20 +39,18 @@ def statistics_of(
     put them."""
     if not experiment.stored:
         return _computed(experiment, data, scores, record)
-    namespace = f"results of {experiment.name} {code_digest()}"
-    key = _key(experiment, data, scores, record)
-    of_replicates = key + b" replicates"
-    with open_store(record.config) as store:
-        stored = store.get_many(namespace, [key, of_replicates])
-        if len(stored) == 2:
-            result = MeasuredResult.model_validate_json(stored[key])
-            return result.model_copy(update={"resampled": resampled_rows(stored[of_replicates])})
+
+    def compute() -> bytes:
         result = _computed(experiment, data, scores, record)
-        replicates = resampled_bytes(result.resampled)
-        store.put_many(
-            namespace, {key: result.model_dump_json().encode(), of_replicates: replicates}
-        )
-        return result
+        text = result.model_dump_json().encode()
+        return len(text).to_bytes(8, "big") + text + resampled_bytes(result.resampled)
+
+    code = f"results of {experiment.name} {code_digest()}"
+    with open_store(record.config) as store, remembering(store):
+        stored = remember(code, _content(experiment, data, scores, record), compute)
+    end = 8 + int.from_bytes(stored[:8], "big")
+    result = MeasuredResult.model_validate_json(stored[8:end])
+    return result.model_copy(update={"resampled": resampled_rows(stored[end:])})
 
 
 def _computed(
@@ -65,9 +62,10 @@ def _computed(
     return hidden.model_copy(update={"resampled": made.resampled})
 
 
-def _key(
+def _content(
     experiment: MetricExperiment[Any, Any], data: Any, scores: Any, record: RunRecord
-) -> bytes:
+) -> str:
+    """What the statistics depend on."""
     dataset = data if isinstance(data, CaptionDataset) else getattr(data, "dataset", None)
     if dataset is not None:
         with suppress(MetaevalError):  # where they matter, the statistics raise it again
@@ -83,7 +81,7 @@ def _key(
     for scored, label in experiment.passes(scores):
         entries = [scored.result(c, None) for c in range(len(scored.columns))]
         content += [label, repr(scored.training), *(entry.model_dump_json() for entry in entries)]
-    return digest("\n".join(content))
+    return "\n".join(content)
 
 
 @cache
@@ -95,8 +93,4 @@ def code_digest() -> str:
         *(metaeval.results, metaeval.stats),
     )
     folders = [Path(room.__path__[0]).resolve() for room in rooms]
-    every = [s for f in folders for p in ("*.py", "*.yaml") for s in sorted(f.rglob(p))]
-    sources = [s for s in every if s.parent.name != "trust"]  # which reads results
-    content = [np.__version__, scipy.__version__]
-    content += [f"{source.name} {file_sha256(source)}" for source in sources]
-    return digest("\n".join(content)).hex()
+    return digest_of_code(folders, ("numpy", "scipy"))

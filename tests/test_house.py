@@ -5,9 +5,13 @@ Which room may import which is held by import-linter (`[tool.importlinter]` in p
 
 import ast
 import re
+import subprocess
+import sys
 import tomllib
 from collections import Counter, defaultdict
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("metaeval", "corruptions", "experiments", "reports")
@@ -69,3 +73,27 @@ def test_no_folder_exceeds_its_budget() -> None:
     assert set(budgets) == {*PACKAGES, "benchmarks", "tests"}
     assert sizes["metaeval"] > 10_000
     assert {top: n for top, n in sizes.items() if n > budgets[top]} == {}
+
+
+SLOW = ["matplotlib", "nltk", "pandas", "scipy", "scipy.stats", "seaborn", "torch"]
+
+
+@pytest.mark.parametrize(
+    ("command", "needed"),
+    [
+        (["-c", "import metaeval"], []),
+        (["-m", "metaeval", "--help"], []),
+        # of a run in which all is known: it neither draws nor loads a network
+        (["-c", "import metaeval.experiments.run, metaeval.reports.graded.page"], SLOW[2:4]),
+    ],
+)
+def test_what_is_slow_to_import_is_imported_where_it_is_used(
+    command: list[str], needed: list[str]
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", *command],
+        capture_output=True, text=True, check=True, cwd=ROOT,
+    )  # fmt: skip
+    imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "metaeval" in imported
+    assert [name for name in SLOW if name in imported and name not in needed] == []

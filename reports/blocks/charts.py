@@ -3,23 +3,22 @@
 A chart is drawn twice, for wide and for narrow windows, so that nothing is cut off on a phone.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import cache, partial
 from textwrap import wrap
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import matplotlib as mpl
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-import seaborn
 from markupsafe import Markup
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from metaeval.reports.blocks.texts import Block, rendered
-from metaeval.reports.paper.figures import BLUE, INK, PAPER, RED, RULE, SOFT, inline
-from metaeval.reports.shared.figure_style import GREY, STYLE, colours_of
+from metaeval.reports.paper.figures import BLUE, INK, PAPER, RED, RULE, SOFT, LazyFigure, inline
+from metaeval.reports.shared.figure_style import GREY, colours_of
 from metaeval.reports.shared.formatting import file_stem
 from metaeval.reports.shared.run import LoadedRun
 from metaeval.results.base import Estimate
@@ -27,8 +26,13 @@ from metaeval.results.measured import Extra, ranked
 from metaeval.results.run import Measure
 from metaeval.results.sentences import with_interval
 from metaeval.runs import print_style
+from metaeval.runs.files import digest
 from metaeval.runs.records import LOWER
 from metaeval.stats.resampling.items import without_rounding
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 WIDE, NARROW = 9.0, 3.4  # inches
 ROW = 0.23  # inches of one metric
@@ -38,7 +42,13 @@ FAR = 30.0  # an axis whose ends are further apart than this factor is logarithm
 LONG_TITLE = 24  # characters of a line of a small panel's title
 MOST_PANELS = 12  # small ones that are not folded
 FURTHER = Markup("<details><summary>{} further</summary>{}</details>")
-Draw = Callable[[float], Figure]
+
+
+def _figure(width: float, height: float) -> Figure:
+    """A figure of this size in inches."""
+    from matplotlib.figure import Figure  # slow to import
+
+    return Figure((width, height), layout="constrained")
 
 
 def ranking(run: LoadedRun, measure: Measure | None = None) -> Block:
@@ -66,9 +76,10 @@ def ranking(run: LoadedRun, measure: Measure | None = None) -> Block:
 
     people, pale = result.people.get(measure.key), {*controls[:1], *learned}
     axis = measure.full_title + (", per cent" if measure.unit == "share" else "")
+    data = estimates, sorted(pale), band, printed, people, scale
 
     def draw(width: float) -> Figure:
-        return _forest(width, axis, estimates, pale, band, printed, people, scale)
+        return _forest(width, axis, *data)
 
     legend = ["Interval of each metric"]
     if band is not None:
@@ -82,7 +93,8 @@ def ranking(run: LoadedRun, measure: Measure | None = None) -> Block:
     label = "; ".join(
         f"{name} {with_interval(measure, estimate)}" for name, estimate in estimates.items()
     )
-    return _chart("ranking", "Ranking", draw, label, f"{'; '.join(legend)}.")
+    note = f"{'; '.join(legend)}."
+    return _chart("ranking", "Ranking", draw, repr((axis, data)), label, note)
 
 
 def intervals(key: str, title: str, estimates: Mapping[str, Estimate], axis: str) -> Block:
@@ -91,7 +103,8 @@ def intervals(key: str, title: str, estimates: Mapping[str, Estimate], axis: str
     def draw(width: float) -> Figure:
         return _forest(width, axis, estimates)
 
-    return _chart(key, title, draw, f"{axis}: {', '.join(estimates)}", "")
+    label = f"{axis}: {', '.join(estimates)}"
+    return _chart(key, title, draw, repr((axis, estimates)), label, "")
 
 
 def _forest(
@@ -106,13 +119,12 @@ def _forest(
 ) -> Figure:
     """A line for each name; a long label of the axis is not cut off where names leave it little
     width."""
-    with mpl.rc_context(STYLE):
-        figure = Figure((width, 0.55 + ROW * len(estimates)), layout="constrained")
-        axes = figure.add_subplot()
-        _draw_ranking(axes, estimates, pale, band, printed, scale)
-        if people is not None and people.value is not None:
-            axes.axvline(scale * people.value, color=INK, linestyle=":", linewidth=1)
-        axes.set_xlabel(axis, loc="center" if width > NARROW else "right")
+    figure = _figure(width, 0.55 + ROW * len(estimates))
+    axes = figure.add_subplot()
+    _draw_ranking(axes, estimates, pale, band, printed, scale)
+    if people is not None and people.value is not None:
+        axes.axvline(scale * people.value, color=INK, linestyle=":", linewidth=1)
+    axes.set_xlabel(axis, loc="center" if width > NARROW else "right")
     return figure
 
 
@@ -166,28 +178,27 @@ def curves(extra: Extra, note: str = "") -> Block:
         columns = min(len(panels), (2 if width > NARROW else 1) * (1 + many))
         rows = -(-len(panels) // columns)
         height = 1.6 if many else 2.9
-        with mpl.rc_context(STYLE):
-            figure = Figure((width, height * rows + 0.16 * len(lines)), layout="constrained")
-            grid = figure.subplots(rows, columns, squeeze=False).flatten()
-            for axes, panel in zip(grid, panels, strict=False):
-                chosen = table if panel is None else table[table["panel"] == panel]
-                _draw_lines(axes, chosen, colours)
-                axes.set_title(panel or "", fontsize=9)
-                axes.set_xlabel(str(chosen["x_title"].iloc[0]) if "x_title" in table else "")
-            for axes in grid[len(panels) :]:
-                axes.set_visible(False)
-            handles, labels = figure.axes[0].get_legend_handles_labels()
-            figure.legend(
-                handles,
-                labels,
-                loc="outside lower left",
-                ncols=4 if width > NARROW else 1 + (max(map(len, labels)) < LONG_NAME),
-                fontsize=8.5,
-            )
+        figure = _figure(width, height * rows + 0.16 * len(lines))
+        grid = figure.subplots(rows, columns, squeeze=False).flatten()
+        for axes, panel in zip(grid, panels, strict=False):
+            chosen = table if panel is None else table[table["panel"] == panel]
+            _draw_lines(axes, chosen, colours)
+            axes.set_title(panel or "", fontsize=9)
+            axes.set_xlabel(str(chosen["x_title"].iloc[0]) if "x_title" in table else "")
+        for axes in grid[len(panels) :]:
+            axes.set_visible(False)
+        handles, labels = figure.axes[0].get_legend_handles_labels()
+        figure.legend(
+            handles,
+            labels,
+            loc="outside lower left",
+            ncols=4 if width > NARROW else 1 + (max(map(len, labels)) < LONG_NAME),
+            fontsize=8.5,
+        )
         return figure
 
     key = f"extra-{extra.name}"
-    return _chart(key, extra.title, draw, extra.title, note, extra.folded, extra.name)
+    return _chart(key, extra.title, draw, repr(extra), extra.title, note, extra.folded, extra.name)
 
 
 def _draw_lines(axes: Axes, table: pd.DataFrame, colours: Mapping[str, str]) -> None:
@@ -273,6 +284,8 @@ def histograms(
     binned = "count" in table
 
     def fill(axes: Axes, metric: str) -> None:
+        import seaborn  # slow to import
+
         of_metric = table[table["metric"] == metric]
         seaborn.histplot(
             of_metric.assign(score=without_rounding(of_metric["score"])),
@@ -291,7 +304,8 @@ def histograms(
         axes.set_yticks([])
 
     panels = _titles(dict.fromkeys(table["metric"]), lower, values)
-    return _panels(key, title, panels, fill, 1.35, note, colours)
+    content = f"{_digest(table)} {ends} {colours}"
+    return _panels(key, title, panels, fill, content, 1.35, note, colours)
 
 
 BY_RATING = "Scores by people's rating"
@@ -309,6 +323,8 @@ def by_rating(
     whole = [value for value in levels if value == int(value)]
 
     def fill(axes: Axes, metric: str) -> None:
+        import seaborn  # slow to import
+
         known = ~np.isnan(ratings) & scores[metric].notna().to_numpy()
         x, y = ratings[known], without_rounding(scores[metric][known])
         if len(levels) > MOST_LEVELS:
@@ -330,7 +346,15 @@ def by_rating(
             ticks = [int(np.searchsorted(levels, value)) for value in shown]
             axes.set_xticks(ticks, [f"{value:.3g}" for value in shown])
 
-    return _panels("by-rating", BY_RATING, _titles(scores.columns, lower), fill, 1.6, ACROSS)
+    content = _digest(scores.assign(**{"": ratings}))
+    titles = _titles(scores.columns, lower)
+    return _panels("by-rating", BY_RATING, titles, fill, content, 1.6, ACROSS)
+
+
+def _digest(table: pd.DataFrame) -> str:
+    """A digest of a table's columns and rows; its index aside."""
+    rows = pd.util.hash_pandas_object(table, index=False).to_numpy().tobytes()
+    return digest(f"{list(table.columns)} {len(table)}".encode() + rows).hex()
 
 
 def _titles(
@@ -348,17 +372,21 @@ def _panels(
     title: str,
     names: Mapping[str, str],
     fill: Callable[[Axes, str], None],
+    content: str,
     height: float,
     note: str = "",
     colours: Mapping[str, str] = MappingProxyType({}),
 ) -> Block:
     """A small panel a name, filled by `fill`, with its title; those behind the first MOST_PANELS
-    are folded, and a figure of their own. `colours` are the entries of the legend."""
+    are folded, and a figure of their own. `colours` are the entries of the legend; `content` is
+    what `fill` depends on."""
     first, further = list(names)[:MOST_PANELS], list(names)[MOST_PANELS:]
     if not first:
         return Block("", "", Markup(""))
-    with mpl.rc_context(STYLE):
-        figure = Figure(layout="constrained")
+
+    @cache
+    def filled() -> tuple[Figure, npt.NDArray[Any]]:
+        figure = _figure(WIDE, height)
         panels = figure.subplots(len(first), squeeze=False).flatten()
         for axes, name in zip(panels, first, strict=True):
             fill(axes, name)
@@ -367,21 +395,25 @@ def _panels(
             axes.set_title("\n".join(lines), fontsize=8.5, fontweight=weight)
             axes.set(xlabel="", ylabel="")
             axes.tick_params(labelsize=8.5)
+        return figure, panels
 
     def draw(width: float) -> Figure:
+        from matplotlib.lines import Line2D  # slow to import
+
+        figure, panels = filled()
         _arrange(figure, panels, width, height)
         figure.legends.clear()
-        with mpl.rc_context(STYLE):
-            if handles := [mpl.lines.Line2D([], [], color=c, label=s) for s, c in colours.items()]:
-                ncols = 5 if width > NARROW else 2
-                figure.legend(handles=handles, loc="outside lower left", ncols=ncols, fontsize=8.5)
+        if handles := [Line2D([], [], color=c, label=s) for s, c in colours.items()]:
+            ncols = 5 if width > NARROW else 2
+            figure.legend(handles=handles, loc="outside lower left", ncols=ncols, fontsize=8.5)
         return figure
 
-    block = _chart(key, title, draw, title, note)
+    drawn = {name: names[name] for name in first}
+    block = _chart(key, title, draw, f"{content} {height} {drawn}", title, note)
     if not further:
         return block
     others = {name: names[name] for name in further}
-    more = _panels(f"{key}-more", title, others, fill, height, note, colours)
+    more = _panels(f"{key}-more", title, others, fill, content, height, note, colours)
     folded = FURTHER.format(len(further), more.html)
     return block._replace(html=block.html + folded, figures={**block.figures, **more.figures})
 
@@ -390,6 +422,7 @@ def _arrange(figure: Figure, panels: npt.NDArray[Any], width: float, height: flo
     """Put the same panels into as many columns as fit: drawing them takes longest."""
     columns = min(len(panels), 4 if width > NARROW else 2)
     rows = -(-len(panels) // columns)
+    figure.set_layout_engine("constrained")
     figure.set_size_inches(width, height * rows + 0.4)
     places = figure.add_gridspec(rows, columns)
     for k, axes in enumerate(panels):
@@ -399,15 +432,19 @@ def _arrange(figure: Figure, panels: npt.NDArray[Any], width: float, height: flo
 def _chart(
     key: str,
     title: str,
-    draw: Draw,
+    draw: Callable[[float], Figure],
+    content: str,
     label: str,
     note: str,
     folded: bool = False,
     stem: str = "",
 ) -> Block:
+    """The block of a figure that `draw` makes of a width, and of nothing else but `content`."""
     stem = file_stem(stem or key)
-    narrow = inline(draw(NARROW), label)
-    wide = draw(WIDE)
-    html = rendered("chart.html.j2", wide=inline(wide, label), narrow=narrow, note=note, stem=stem)
-    wide.set_layout_engine("none")  # the files have the layout of the page
+    narrow, wide = (
+        LazyFigure(partial(draw, width), f"{key} {width} {print_style.style().highlight} {content}")
+        for width in (NARROW, WIDE)
+    )
+    texts = {"narrow": inline(narrow, label), "wide": inline(wide, label)}
+    html = rendered("chart.html.j2", **texts, note=note, stem=stem)
     return Block(key, title, html, folded=folded, figures={stem: wide})

@@ -1,12 +1,14 @@
 """Blocks of text: the answer, folded notes, examples, and how to cite and reproduce a run."""
 
+from __future__ import annotations
+
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markupsafe import Markup
-from matplotlib.figure import Figure
 
 from metaeval.reports.paper.citations import cite as citation_of
+from metaeval.reports.paper.figures import LazyFigure
 from metaeval.reports.shared.formatting import DASH, cut, number
 from metaeval.reports.shared.page import environment
 from metaeval.reports.shared.print_tables import PrintTable
@@ -14,6 +16,9 @@ from metaeval.reports.shared.provenance import reproduction
 from metaeval.reports.shared.run import LoadedRun
 from metaeval.results.measured import Extra
 from metaeval.results.sentences import sentences
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 class Block(NamedTuple):
@@ -46,7 +51,7 @@ class Block(NamedTuple):
     html: Markup
     folded: bool = False
     tables: tuple[PrintTable, ...] = ()
-    figures: Mapping[str, Figure] = {}
+    figures: Mapping[str, LazyFigure | Figure] = {}
     data: Mapping[str, str] = {}
     levels: int = 1
     embedded: bool = False

@@ -8,7 +8,6 @@ from itertools import groupby
 from typing import Any
 
 from markupsafe import Markup
-from matplotlib.figure import Figure
 
 from metaeval.reports.blocks import charts, texts
 from metaeval.reports.blocks.texts import Block, rendered
@@ -78,7 +77,7 @@ def _paper(
     name: str, items: Sequence[Record], of_item: Mapping[tuple[str, str], Sequence[Record]]
 ) -> Block:
     drawn: dict[str, Markup] = {}
-    figures: dict[str, Figure] = {}
+    figures: dict[str, Any] = {}
     for item in items:
         chart = _chart(item, of_item[name, item["item"]])
         drawn[item["item"]] = chart.html

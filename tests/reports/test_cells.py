@@ -491,7 +491,7 @@ def test_the_ranking_is_drawn_from_the_same_numbers(
     run: LoadedRun, statistics: dict[str, dict[str, Any]]
 ) -> None:
     block = charts.ranking(run)
-    (axes,) = block.figures["ranking"].axes
+    (axes,) = block.figures["ranking"].figure.axes
     labels = axes.get_yticklabels()
     names = ["L", "A", "B", "C", "Length"]  # best first, then the control
     of = [statistics[name]["accuracy"] for name in names]
@@ -536,15 +536,15 @@ def test_the_ranking_is_drawn_from_the_same_numbers(
     against = run.result.controls["accuracy"].model_copy(update={"control": "Random"})
     other = run.result.model_copy(update={"controls": {"accuracy": against}})
     made = charts.ranking(LoadedRun(run.directory, other, run.info, ""))
-    assert made.figures["ranking"].axes[0].get_yticklabels()[-1].get_text() == "Random"
-    by_errors = charts.ranking(run, ERRORS).figures["ranking"].axes[0]
+    assert made.figures["ranking"].figure.axes[0].get_yticklabels()[-1].get_text() == "Random"
+    by_errors = charts.ranking(run, ERRORS).figures["ranking"].figure.axes[0]
     shown = [by_errors.get_xlabel(), *(t.get_text() for t in by_errors.get_yticklabels())]
     assert shown == ["errors", "L", "B", "A", "C", "Length"]
 
 
 def curves_of(records: Sequence[Mapping[str, Any]]) -> list[Axes]:
     block = charts.curves(Extra.of("c", "Curves", records, kind="curves"))
-    return [axes for axes in block.figures["c"].axes if axes.get_visible()]
+    return [axes for axes in block.figures["c"].figure.axes if axes.get_visible()]
 
 
 def test_curves_are_drawn_from_their_rows() -> None:

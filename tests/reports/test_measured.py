@@ -67,9 +67,12 @@ def test_a_histogram_has_a_panel_for_each_metric() -> None:
     )
     colours = {"x": "#1f4f8f", "y": "#a8322a"}
     block = charts.histograms("scores", "Scores", table, colours, lower={"B"})
-    axes = [a for a in block.figures["scores"].axes if a.get_visible()]
+    axes = [a for a in block.figures["scores"].figure.axes if a.get_visible()]
     assert [a.get_title() for a in axes] == ["A", "B\na lower score is better"]
-    assert [text.get_text() for text in block.figures["scores"].legends[0].texts] == ["x", "y"]
+    assert [text.get_text() for text in block.figures["scores"].figure.legends[0].texts] == [
+        "x",
+        "y",
+    ]
     assert all(len(a.lines) + len(a.collections) == 2 for a in axes)
     (stem,) = charts.histograms("scores-x/../../PWN", "S", table, {"x": "#1f4f8f"}).figures
     assert Path(stem).name == stem
@@ -81,12 +84,13 @@ def test_panels_behind_the_twelfth_are_folded() -> None:
     values = {name: f"ρ {name}" for name in names}
     with print_style(PrintStyle(highlight=["M3"])):
         block = charts.histograms("ranks", "Ranks", table, {"x": "#1f4f8f"}, values, (0, 30))
-    titles = {stem: [a.get_title() for a in figure.axes] for stem, figure in block.figures.items()}
+        drawn = {stem: each.figure for stem, each in block.figures.items()}
+    titles = {stem: [a.get_title() for a in figure.axes] for stem, figure in drawn.items()}
     assert titles == {
         "ranks": [f"{name}\nρ {name}" for name in names[:12]],
         "ranks-more": [f"M{k}\nρ M{k}" for k in (12, 13, 14)],
     }
-    panels = block.figures["ranks"].axes
+    panels = drawn["ranks"].axes
     assert {axes.get_xlim() for axes in panels} == {(-1.5, 31.5)}  # 5 % more
     assert {axes.get_gridspec().get_geometry() for axes in panels} == {(3, 4)}
     assert [k for k, a in enumerate(panels) if a.title.get_fontweight() == "bold"] == [3]
@@ -100,7 +104,7 @@ def test_scores_that_differ_by_rounding_alone_are_drawn() -> None:
     scores = np.array([0.1 + 0.2, 0.3] * 8)
     table = pd.DataFrame({"metric": "A", "set": "x", "score": scores})
     block = charts.histograms("scores", "Scores", table, {"x": "#1f4f8f"})
-    assert [a.get_title() for a in block.figures["scores"].axes] == ["A"]
+    assert [a.get_title() for a in block.figures["scores"].figure.axes] == ["A"]
     for levels in (2, 16):
         ratings = np.arange(16) % levels
         drawn = charts.by_rating(pd.DataFrame({"A": scores}), ratings.astype(float))
@@ -118,7 +122,7 @@ def test_scores_that_differ_by_rounding_alone_are_drawn() -> None:
 )
 def test_few_ratings_are_violins(levels: list[float], ticks: dict[int, str]) -> None:
     scores = pd.DataFrame({"A": np.arange(30) / 30})
-    (axes,) = charts.by_rating(scores, np.array(levels * 10)).figures["by-rating"].axes
+    (axes,) = charts.by_rating(scores, np.array(levels * 10)).figures["by-rating"].figure.axes
     labels = [label.get_text() for label in axes.get_xticklabels()]
     assert dict(zip(axes.get_xticks(), labels, strict=True)) == ticks
 
@@ -126,7 +130,7 @@ def test_few_ratings_are_violins(levels: list[float], ticks: dict[int, str]) -> 
 def test_many_ratings_are_hexagons_of_the_captions_with_both() -> None:
     ratings, scores = np.arange(22.0) % 11, pd.DataFrame({"A": np.arange(22) / 22})
     ratings[0] = scores.loc[1, "A"] = np.nan
-    (axes,) = charts.by_rating(scores, ratings).figures["by-rating"].axes
+    (axes,) = charts.by_rating(scores, ratings).figures["by-rating"].figure.axes
     assert axes.collections[0].get_array().sum() == 20
 
 

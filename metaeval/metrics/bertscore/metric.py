@@ -240,7 +240,7 @@ class BertScorer(EncodingScorer):
     """
 
     metric: BertScore
-    usual_ms = 3.0
+    usual_ms = 4.0
 
     def __init__(
         self,

@@ -436,7 +436,7 @@ class MeteorScorer(SummableScorer):
 
     metric: Meteor
 
-    usual_ms = 0.3
+    usual_ms = 1.0
     runs_in_subprocess = True
 
     def __init__(

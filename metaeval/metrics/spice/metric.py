@@ -398,6 +398,8 @@ class Spice(Metric):
 class SpiceScorer(ReferenceScorer):
     """SPICE against the references of a dataset."""
 
+    usual_ms = 1.5
+
     def __init__(self, metric: Spice, dataset: CaptionDataset, store: Store | None) -> None:
         self._jar = spice_service.spice_file(spice_service.METEOR_JAR)
         limits = f"{metric.heap_mib:g}-{metric.sentence_seconds:g}"
@@ -409,6 +411,8 @@ class SpiceScorer(ReferenceScorer):
             "v": 2,  # raised when this comes to give another number for the same caption
         }
         super().__init__(metric, settings, dataset)
+        if metric.parser == "corenlp":
+            self.usual_ms = 30.0  # type: ignore[misc]
         self._tokenizer = metric.tokenizer
         self.parser = parse.open_parser(
             metric.parser,

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import rankdata
 
 from metaeval.errors import InputError
 from metaeval.stats.correlation.kendall import kendall
@@ -108,6 +107,8 @@ def spearman(scores: npt.ArrayLike, levels: npt.ArrayLike) -> Spearman:
     n = len(items.scores)
     if n < 2:
         return Spearman(float("nan"), n)
+    from scipy.stats import rankdata  # slow to import
+
     # The mean rank is (n + 1) / 2 with and without ties, so centring is exact.
     r, q = (rankdata(values) - (n + 1) / 2 for values in items)
     spread = float((r * r).sum()) * float((q * q).sum())

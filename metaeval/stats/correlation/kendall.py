@@ -11,7 +11,6 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import kendalltau
 
 from metaeval.stats.resampling.items import Floats, Ints, encode, scored_items
 
@@ -124,6 +123,8 @@ def kendall(scores: npt.ArrayLike, levels: npt.ArrayLike, variant: Variant = "b"
     x, y = scored_items(scores, levels)
     if not len(x) or (x == x[0]).all() or (y == y[0]).all():
         return Kendall(float("nan"), len(x))
+    from scipy.stats import kendalltau  # slow to import
+
     return Kendall(float(kendalltau(x, y, variant=variant).statistic), len(x))
 
 

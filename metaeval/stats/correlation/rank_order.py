@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import rankdata
 
 from metaeval.stats.correlation.kendall import Crosstab, centred_midranks, crosstab
 from metaeval.stats.resampling.items import Floats, Ints, as_table, encode
@@ -273,6 +272,8 @@ def rank_orders_within(scores: npt.ArrayLike, levels: npt.ArrayLike) -> Floats:
 
 def _rhos(values: Floats, levels: Ints) -> Floats:
     """The ρ of every row of a table without gaps, float64 [n_images]."""
+    from scipy.stats import rankdata  # slow to import
+
     rank = rankdata(levels) - (len(levels) + 1) / 2
     ideal = np.concatenate([[0.0], np.cumsum(np.sort(rank))])  # ideal ranks summed up to a position
     columns = np.ascontiguousarray(values.T)

@@ -4,7 +4,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import rankdata
 
 from metaeval.errors import InputError
 
@@ -165,5 +164,7 @@ def random_folds(n: int, folds: int, stream: int, seed: int) -> Ints:
 
 def places(values: Floats) -> Floats:
     """The share of the values [n] below each one, ties counting half: float64 [n] in (0, 1)."""
+    from scipy.stats import rankdata  # slow to import
+
     ranks: Floats = rankdata(values)
     return (ranks - 0.5) / len(values)

@@ -514,7 +514,7 @@ def test_few_ratings_have_violins_and_many_hexagons(levels: int) -> None:
     ratings = rng.integers(levels, size=200).astype(float)
     ratings[:3] = np.nan
     frame = pd.DataFrame({"A": rng.normal(size=200), "B": np.where(ratings > 1, np.nan, 1.0)})
-    figure = by_rating(frame, ratings).figures["by-rating"]
+    figure = by_rating(frame, ratings).figures["by-rating"].figure
     kinds = [{type(c).__name__ for c in axes.collections} for axes in figure.axes]
     assert kinds[0] == ({"FillBetweenPolyCollection"} if levels == 3 else {"PolyCollection"})
     assert [axes.get_title() for axes in figure.axes] == ["A", "B"]

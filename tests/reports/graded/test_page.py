@@ -13,10 +13,13 @@ import pytest
 from lxml.html import document_fromstring
 
 from metaeval.errors import InputError
+from metaeval.reports.blocks import charts
 from metaeval.reports.graded.page import caption_ranks
 from metaeval.reports.measured import write_report
 from metaeval.results.files import read_result
 from metaeval.runs import files as results
+from metaeval.runs.remember import remembering
+from metaeval.runs.store import MemoryStore
 from metaeval.stats.ordering.pairwise import worst_inversion
 from tests.reports.graded.explained_files import REGIONS, grounding, write_explanations
 from tests.reports.run_files import HOSTILE, IMAGES, SETS, absent, corrupt, write_run
@@ -54,18 +57,36 @@ def run(tmp_path: Path) -> Path:
     return write_run(tmp_path / "run")
 
 
-def test_same_files_same_bytes_figures_too(run: Path) -> None:
-    def written() -> dict[str, bytes]:
-        folders = (run / "figures", run / "tables")
-        paths = [write_report(run), *(path for folder in folders for path in folder.iterdir())]
-        return {path.name: path.read_bytes() for path in paths}
+def written(run: Path) -> dict[str, bytes]:
+    folders = (run / "figures", run / "tables")
+    paths = [write_report(run), *(path for folder in folders for path in folder.iterdir())]
+    return {path.name: path.read_bytes() for path in paths}
 
-    first = written()
+
+def test_same_files_same_bytes_figures_too(run: Path) -> None:
+    first = written(run)
     names = ("ranking.svg", "ranking.pdf", "histograms.svg", "histograms.pdf", "measures.tex")
     assert {*names, "steps.csv", "ties.md", "differences-pairwise_accuracy.tex"} <= first.keys()
     assert b"<dc:date>" not in first["histograms.svg"]
     assert b"diamond" in first["report.html"]
-    assert written() == first
+    assert written(run) == first
+
+
+def test_figures_are_drawn_once_for_equal_data(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is remembered are the bytes that are drawn; another score is drawn anew."""
+    draw, drawn = charts._figure, []
+    monkeypatch.setattr(charts, "_figure", lambda *size: drawn.append(size) or draw(*size))
+    plain, once = written(run), len(drawn)
+    with remembering(MemoryStore()):
+        assert [written(run), written(run)] == [plain, plain]
+        assert len(drawn) == 2 * once
+        table = results.read_run_table(run / results.SCORES)
+        table.loc[0, "score"] += 0.5
+        results.write_table(run / results.SCORES, table)
+        other = written(run)
+    names = ("histograms.svg", "ranks.pdf", "ranking.svg")
+    assert [other[name] == plain[name] for name in names] == [False, False, True]
+    assert len(drawn) > 2 * once
 
 
 def test_captions_have_ranks_from_the_worst_to_the_best() -> None:
