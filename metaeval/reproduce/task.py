@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
+import pandas as pd
 from omegaconf import DictConfig, OmegaConf
 
 from metaeval.errors import ConfigError
@@ -15,12 +16,13 @@ from metaeval.overrides import override_texts, require_listed
 from metaeval.papers.expected import FOLDER, Paper, PaperItem, papers
 from metaeval.readers.files import user_path
 from metaeval.reports.paper.latex_layout import latex
-from metaeval.reproduce.compare import COMPARED, OWN, ReproducedValue, counted
+from metaeval.reproduce.compare import COMPARED, OWN, ReproducedValue, counted, overview
 from metaeval.reproduce.items import Reproduction
 from metaeval.results.measured import Extra, MeasuredResult
 from metaeval.runs import files
 from metaeval.runs.files import csv_text
 
+OVERVIEW = "overview"  # the extra with the table of all papers
 ITEMS = "items"  # the folder of the items' runs
 # of the run's configuration, for all items
 _SHARED = ("paths.data", "paths.cache", "device", "offline", "cache.enabled")
@@ -104,6 +106,11 @@ class Reproduce(
             }
             for paper, item in chosen
         ]
+        columns = {
+            (paper.paper, item.item, cell): title
+            for paper, item in chosen
+            for cell, title in item.overview.items()
+        }
         return MeasuredResult(
             experiment=self.name,
             dataset="several",
@@ -111,6 +118,9 @@ class Reproduce(
             declared=(),
             facts=counted(values),
             extras=(
+                Extra.of(
+                    OVERVIEW, "Printed, ours, ✓: equal to the digits", overview(values, columns)
+                ),
                 Extra.of("items", "Tables and figures of papers", items),
                 Extra.of("values", "Printed and computed values", records),
             ),
@@ -122,7 +132,9 @@ class Reproduce(
             ReproducedValue(**{name: row[name] for name in ReproducedValue._fields})
             for row in records
         ]
-        return f"{to_text(values)}{file.stem}: {file}"
+        table = pd.DataFrame(summary.extra(OVERVIEW).records)
+        first = "" if table.empty else f"{table.to_string(index=False)}\n\n"
+        return f"{first}{to_text(values)}{file.stem}: {file}"
 
     def _chosen(self) -> list[tuple[Paper, PaperItem]]:
         chosen = choose_items(papers(self.folder), self.items, quick=self.quick)

@@ -10,7 +10,7 @@ from typing import Any
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from metaeval.reports.blocks import charts, texts
+from metaeval.reports.blocks import charts, tables, texts
 from metaeval.reports.blocks.texts import Block, rendered
 from metaeval.reports.measured import PageOptions
 from metaeval.reports.shared.run import LoadedRun
@@ -35,7 +35,9 @@ def blocks(run: LoadedRun, options: PageOptions) -> list[Block]:
     for value in values:
         of_item[value["paper"], value["item"]].append(value)
     papers = groupby(items, lambda item: str(item["paper"]))
+    overview = run.result.extra("overview")
     return [
+        *([tables.extra_table(None, overview)] if overview.records else []),
         Block("summary", "What comes out", _summary(values, items)),
         *(_paper(name, list(group), of_item) for name, group in papers),
         texts.reproduce(run, run.result.settings, ["tables/reproduction.csv"]),
@@ -86,9 +88,9 @@ def _paper(
     grouped: dict[str, list[Record]] = {}
     for item in items:
         grouped.setdefault(item["table"], []).append(item)
-    tables = [_table(title, group, of_item) for title, group in grouped.items()]
+    of_paper = [_table(title, group, of_item) for title, group in grouped.items()]
     html = rendered(
-        "reproduce_paper.html.j2", paper=items[0], tables=tables, charts=drawn, shown=_shown
+        "reproduce_paper.html.j2", paper=items[0], tables=of_paper, charts=drawn, shown=_shown
     )
     return Block(name, name, html, figures=figures)
 
