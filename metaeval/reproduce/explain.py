@@ -38,6 +38,8 @@ from metaeval.overrides import override_texts
 from metaeval.readers.files import read_text, user_path
 from metaeval.readers.tables import read_csv, read_number
 from metaeval.readers.yaml_text import read_declared, read_yaml
+from metaeval.reports.reproduce.page import protocols_page
+from metaeval.reports.shared.page import write_page
 from metaeval.reproduce.chance import DRAWS, FOUND, chance_of_match, matches
 from metaeval.results.base import Model
 from metaeval.runs.files import digest
@@ -298,9 +300,10 @@ class Search:
         frame = pd.DataFrame(rows)
         return frame.assign(of=len(values), cells=len(cells), chance=result.chance)
 
-    def heat_map(self) -> str:
+    def heat_map(self) -> pd.DataFrame:
         """The first value's cells along the two switches that change it most, the others at their
-        first choice; cells that match are framed. Empty where fewer than two switches are open."""
+        first choice; cells that match are in brackets. Empty where fewer than two switches are
+        open."""
         value, grid = self.values[0], self.grids[0]
         first = pd.Series({name: choices[0] for name, choices in value.known.items()})
 
@@ -314,7 +317,7 @@ class Search:
             if len(choices) > 1 and len(grid)
         }
         if len(effects) < 2:
-            return ""
+            return pd.DataFrame()
         rows, columns = sorted(effects, key=lambda name: -effects[name])[:2]
         shown = along(rows, columns)
         reach = np.array(value.step / 2 + value.tolerance)
@@ -322,7 +325,7 @@ class Search:
         texts = (shown["value"] * value.scale).map("{:.4g}".format)
         texts = texts.where(~framed, "[" + texts + "]")
         shown = shown.assign(text=texts)
-        return shown.pivot(index=rows, columns=columns, values="text").to_string()
+        return shown.pivot(index=rows, columns=columns, values="text")
 
     def _protocols(self, values: Sequence[PrintedValue]) -> pd.DataFrame:
         """Every protocol that the values leave possible, one a row; a switch that every value fixes
@@ -666,18 +669,23 @@ def main(given: argparse.Namespace) -> None:
 
         print_audit(() if audited == "true" else audited.split(","))
         return
-    values = options.pop("values", None)
+    values, page = options.pop("values", None), options.pop("page", None)
     metric, dataset, printed_value = (options.pop(name, None) for name in REQUIRED)
     for search in _searches(metric, dataset, printed_value, values, options):
         for table in search.tables():
-            matched, of, cells = table[["matched", "of", "cells"]].max()
+            matched, of, n = table[["matched", "of", "cells"]].max()
             chance = max(table["chance"][0], 1 / DRAWS)
             print(
-                f"{search.dataset}: one of {cells:,} distinct protocols matches {matched} of {of} "
+                f"{search.dataset}: one of {n:,} distinct protocols matches {matched} of {of} "
                 f"values; random values are matched as well in {chance:.2g} of the draws"
             )
             print(table[list(SHOWN)].to_string(index=False, float_format="{:.4g}".format))
-            if len(search.values) == 1:
-                print(f"\n{search.heat_map()}")
+            cells = search.heat_map() if len(search.values) == 1 else pd.DataFrame()
+            if not cells.empty:
+                print(f"\n{cells.to_string()}")
+            if not cells.empty and page:
+                title = f"{table['metric'][0]} {table['value'][0]} on {search.dataset}"
+                facts = [("Distinct protocols", f"{n:,}"), ("Chance", f"{chance:.2g}")]
+                print(write_page(user_path(page), protocols_page(title, facts, cells)))
         for note in search.notes:
             print(note)

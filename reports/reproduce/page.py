@@ -7,12 +7,14 @@ from decimal import Decimal
 from itertools import groupby
 from typing import Any
 
+import pandas as pd
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from metaeval.reports.blocks import charts, tables, texts
 from metaeval.reports.blocks.texts import Block, rendered
 from metaeval.reports.measured import PageOptions
+from metaeval.reports.shared import page
 from metaeval.reports.shared.run import LoadedRun
 from metaeval.results.measured import Extra
 
@@ -42,6 +44,29 @@ def blocks(run: LoadedRun, options: PageOptions) -> list[Block]:
         *(_paper(name, list(group), of_item) for name, group in papers),
         texts.reproduce(run, run.result.settings, ["tables/reproduction.csv"]),
     ]
+
+
+def protocols_page(title: str, facts: Sequence[tuple[str, str]], cells: pd.DataFrame) -> str:
+    """The page of a search for a protocol: its cells along two switches, as texts; those that match
+    the printed value are in brackets, and framed here."""
+    values = cells.apply(lambda column: column.str.strip("[]").astype(float))
+    low, high = values.min(axis=None), values.max(axis=None)
+    shades = (100 * (values - low) / ((high - low) or 1)).round().fillna(0).astype(int)
+    lines = [
+        (name, [(t.strip("[]"), s, t[0] == "[") for t, s in zip(texts, shade, strict=True)])
+        for name, texts, shade in zip(cells.index, cells.to_numpy(), shades.to_numpy(), strict=True)
+    ]
+    return page.render_page(
+        "explain.html.j2",
+        1,
+        room="reproduce",
+        scripts="[01]-*.js",
+        header=page.Header(title, "Which protocol gives this number?", facts),
+        rows=cells.index.name,
+        columns=cells.columns.name,
+        heads=list(cells.columns),
+        lines=lines,
+    )
 
 
 def _summary(values: Sequence[Record], items: Sequence[Record]) -> Markup:
