@@ -14,7 +14,14 @@ from metaeval.config import add_metric, build, compose_config
 from metaeval.errors import ConfigError
 from metaeval.papers.expected import Paper, PaperItem, papers
 from metaeval.reproduce.chance import FOUND
-from metaeval.reproduce.explain import TABLE, TOLERANCE, Search, SearchedTable, chance_of
+from metaeval.reproduce.explain import (
+    DEFAULT,
+    TABLE,
+    TOLERANCE,
+    Search,
+    SearchedTable,
+    chance_of,
+)
 
 # without weights, and quick: SPICE's own parser takes an hour for these captions
 METRICS = ("bleu", "sacrebleu", "meteor", "rouge_l", "cider")
@@ -112,6 +119,7 @@ def _row(paper: Paper, item: PaperItem, column: str, value: float) -> dict[str, 
         "dataset": str(item.run["dataset"]),
         "value": f"{value:.{digits}f}",
         TABLE: f"{paper.paper}: {item.table or item.title}",
+        "variant": DEFAULT,
         TOLERANCE: str(uncertainty.value if uncertainty is not None else 0),
     }
 
