@@ -28,6 +28,7 @@ METRICS = ("bleu", "sacrebleu", "meteor", "rouge_l", "cider")
 TAUS = ("kendall_tau_c", "kendall_tau_b", "kendall_tau_a")
 WHAT_IT_IS = ("statistic", "category", "dimension")  # switches that stay as stated
 VERDICTS = ("stated", "another", "none", "not run")
+OF_VALUE = ("metric", "cell", "printed", "as stated", "found", "verdict")
 MOST_COMMON = 5  # switches
 
 
@@ -73,20 +74,22 @@ def audit(names: Sequence[str] = (), known: Mapping[str, Paper] | None = None) -
             of_table = [p for p in printed if p.row[TABLE] == table.values[0].table]
             default = pd.Series({**searched.default, **stated[table.values[0].table]})
             audited = audited_table(table, default)
-            facts = {
-                "paper": of_table[0].paper,
-                "table": of_table[0].row[TABLE],
-                "dataset": dataset,
-            }
+            paper = of_table[0].paper
+            name = table.values[0].table.removeprefix(f"{paper}: ")
+            facts = {"paper": paper, "table": name, "dataset": dataset}
             verdicts = audited.pop("verdicts")
             for p, of_value in zip(of_table, verdicts, strict=True):
                 values.append({**facts, "metric": p.row["metric"], "cell": p.cell, **of_value})
             counts = pd.Series([v["verdict"] for v in verdicts]).value_counts()
             switches += [{**facts, **row} for row in audited.pop("switches")]
             tables.append({**facts, **{v: int(counts.get(v, 0)) for v in VERDICTS}, **audited})
-    columns = ["paper", "table", "dataset", "switch", "points"]
-    made = pd.DataFrame(switches, columns=columns)
-    return Audit(pd.DataFrame(values), pd.DataFrame(tables), made, not_searched)
+    where = ["paper", "table", "dataset"]
+    return Audit(
+        pd.DataFrame(values, columns=[*where, *OF_VALUE]),
+        pd.DataFrame(tables, columns=[*where, *VERDICTS, "found", "by chance"]),
+        pd.DataFrame(switches, columns=[*where, "switch", "points"]),
+        not_searched,
+    )
 
 
 def _printed_values(chosen: Iterable[Paper], not_searched: dict[str, int]) -> Iterator[_Printed]:
@@ -211,7 +214,7 @@ def main(names: Sequence[str]) -> None:
     for paper, of_paper in result.tables.groupby("paper", sort=False):
         print(f"\n{paper}")
         shown = of_paper.drop(columns=["paper", "by chance"])
-        print(shown.assign(table=shown["table"].str.split(": ").str[1]).to_string(index=False))
+        print(shown.to_string(index=False))
         if names:
             of_values = result.values[result.values["paper"] == paper]
             shown = of_values.drop(columns=["paper", "table"])
