@@ -37,9 +37,9 @@ def blocks(run: LoadedRun, options: PageOptions) -> list[Block]:
     for value in values:
         of_item[value["paper"], value["item"]].append(value)
     papers = groupby(items, lambda item: str(item["paper"]))
-    overview = run.result.extra("overview")
+    overview = [e for e in run.result.extras if e.name == "overview" and e.rows]
     return [
-        *([tables.extra_table(None, overview)] if overview.records else []),
+        *(tables.extra_table(None, extra) for extra in overview),
         Block("summary", "What comes out", _summary(values, items)),
         *(_paper(name, list(group), of_item) for name, group in papers),
         texts.reproduce(run, run.result.settings, ["tables/reproduction.csv"]),

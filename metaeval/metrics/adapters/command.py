@@ -173,7 +173,7 @@ def _kit_scores(
             files[file].write_text(lines, encoding="utf-8")
         given = [word for n, file in files.items() for word in (f"--{n}", str(file))]
         _output([*command, *given], b"", timeout)
-        content = read_json(files["output"])
+        content, _ = read_json(files["output"])
     results = [content, *content.values()] if isinstance(content, dict) else []
     of_item = next((r["per_item"] for r in results if isinstance(r, dict) and "per_item" in r), {})
     return [_kit_score(of_item, str(i["id"]), name) for i in items]
