@@ -55,8 +55,13 @@ class Audit(NamedTuple):
     not_searched: Mapping[str, int]
 
 
-def audit(names: Sequence[str] = (), known: Mapping[str, Paper] | None = None) -> Audit:
-    """Search the values of papers, all by default. Raises ConfigError for an unknown paper."""
+def audit(
+    names: Sequence[str] = (),
+    known: Mapping[str, Paper] | None = None,
+    datasets: Sequence[str] = (),
+) -> Audit:
+    """Search the values of papers on datasets, all by default. Raises ConfigError for an unknown
+    paper."""
     known = papers() if known is None else known
     if unknown := [name for name in names if name not in known]:
         raise ConfigError(f"audit: unknown paper '{unknown[0]}'; choose from {', '.join(known)}")
@@ -64,7 +69,9 @@ def audit(names: Sequence[str] = (), known: Mapping[str, Paper] | None = None) -
     not_searched: dict[str, int] = {}
     of_dataset: dict[str, list[_Printed]] = {}
     for value in _printed_values(chosen, not_searched):
-        of_dataset.setdefault(value.row["dataset"], []).append(value)
+        dataset = value.row["dataset"]
+        if dataset in datasets or not datasets:
+            of_dataset.setdefault(dataset, []).append(value)
     values: list[dict[str, Any]] = []
     tables: list[dict[str, Any]] = []
     switches: list[dict[str, Any]] = []
@@ -208,9 +215,9 @@ def _worth(
     return float(100 * np.mean(with_it - without_it))
 
 
-def main(names: Sequence[str]) -> None:
-    """Print the audit of these papers, all by default; of some also every value."""
-    result = audit(names)
+def main(names: Sequence[str], datasets: Sequence[str]) -> None:
+    """Print the audit of these papers and datasets, all by default; of some papers every value."""
+    result = audit(names, datasets=datasets)
     for paper, of_paper in result.tables.groupby("paper", sort=False):
         print(f"\n{paper}")
         shown = of_paper.drop(columns=["paper", "by chance"])

@@ -667,7 +667,10 @@ def main(given: argparse.Namespace) -> None:
     if audited := options.pop("audit", None):
         from metaeval.reproduce.audit import main as print_audit  # it imports this module
 
-        print_audit(() if audited == "true" else audited.split(","))
+        datasets = options.pop("dataset", None)
+        print_audit(
+            () if audited == "true" else audited.split(","), datasets.split(",") if datasets else ()
+        )
         return
     values, page = options.pop("values", None), options.pop("page", None)
     metric, dataset, printed_value = (options.pop(name, None) for name in REQUIRED)
