@@ -14,7 +14,7 @@ Verdict = Literal[
 
 # how a verdict is shown after the printed value and ours
 MARKS: Mapping[str, str] = {"equal": "✓", "within": "✓ within", "differs": "✗", "not run": ""}
-NEEDS = "to fill"  # the column of the overview with what is missing
+NEEDS = "missing, or cause"  # the last column of the overview
 OWN, COMPARED = "own", "compared"  # metrics of a paper
 _ROUNDING = 1e-9  # of a printed decimal number as a binary one
 # column → cell → value; the cell is "" where a column has one value
@@ -67,7 +67,7 @@ def overview(
     """A row for each metric, a column for each benchmark: the printed value, ours, and a mark.
 
     `columns` is (paper, item, cell) → the title of its column; of several values of a place the
-    first counts. The last column says what the missing values need.
+    first counts. The last column says what the first missing value needs, or why one differs.
     """
     rows: dict[str, dict[str, str]] = {}
     for value in values:
@@ -78,10 +78,10 @@ def overview(
         if not row[title]:
             ours = "–" if value.ours is None else f"{value.ours:.4g}"
             mark = MARKS.get(value.verdict, value.verdict)
-            mark += f" {value.reason}" if value.verdict == "differs" else ""
             row[title] = " ".join(filter(None, (f"{value.published:g}", ours, mark)))
-            if value.ours is None:
-                row.setdefault(NEEDS, value.reason)
+            if value.verdict in ("differs", "not run"):
+                where = f"{title}: " if value.verdict == "differs" else ""
+                row.setdefault(NEEDS, f"{where}{value.reason}")
     return [{"metric": metric, **row, NEEDS: row.get(NEEDS, "")} for metric, row in rows.items()]
 
 

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-import pandas as pd
 from omegaconf import DictConfig, OmegaConf
 
 from metaeval.errors import ConfigError
 from metaeval.experiments.base import Streaming
+from metaeval.experiments.printout import text_table
 from metaeval.experiments.record import RunRecord
 from metaeval.java.process import shared_java_services
 from metaeval.metrics.base import Metric
@@ -16,7 +16,14 @@ from metaeval.overrides import override_texts, require_listed
 from metaeval.papers.expected import FOLDER, Paper, PaperItem, papers
 from metaeval.readers.files import user_path
 from metaeval.reports.paper.latex_layout import latex
-from metaeval.reproduce.compare import COMPARED, OWN, ReproducedValue, counted, overview
+from metaeval.reproduce.compare import (
+    COMPARED,
+    NEEDS,
+    OWN,
+    ReproducedValue,
+    counted,
+    overview,
+)
 from metaeval.reproduce.items import Reproduction
 from metaeval.results.measured import Extra, MeasuredResult
 from metaeval.runs import files
@@ -132,9 +139,11 @@ class Reproduce(
             ReproducedValue(**{name: row[name] for name in ReproducedValue._fields})
             for row in records
         ]
-        table = pd.DataFrame(summary.extra(OVERVIEW).records)
-        first = "" if table.empty else f"{table.to_string(index=False)}\n\n"
-        return f"{first}{to_text(values)}{file.stem}: {file}"
+        rows = summary.extra(OVERVIEW).records
+        shown = [{name: str(row[name]) for name in row if name != NEEDS} for row in rows]
+        lines = [*text_table(shown, "metric")] if shown else []
+        lines += [f"{row['metric']}: {row[NEEDS]}" for row in rows if row[NEEDS]]
+        return "\n".join([*lines, f"{to_text(values)}{file.stem}: {file}"])
 
     def _chosen(self) -> list[tuple[Paper, PaperItem]]:
         chosen = choose_items(papers(self.folder), self.items, quick=self.quick)

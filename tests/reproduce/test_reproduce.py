@@ -466,8 +466,8 @@ def test_the_overview_has_the_first_value_of_each_metric_and_benchmark() -> None
         value("s", "A", 1.0, 1.0, "equal", ""),  # of no benchmark
     ]
     columns = {("p", "t", ""): "Expert", ("q", "t", ""): "CF", ("r", "t", ""): "Expert"}
-    head = ("metric", "Expert", "CF", "to fill")
+    head = ("metric", "Expert", "CF", "missing, or cause")
     assert overview(values, columns) == [
-        dict(zip(head, ("A", "43.9 43.89 ✓", "24.6 24.1 ✗ own captions kept", ""), strict=True)),
+        dict(zip(head, ("A", "43.9 43.89 ✓", "24.6 24.1 ✗", "CF: own captions kept"), strict=True)),
         dict(zip(head, ("B", "", "51.2 –", "no weights; install them"), strict=True)),
     ]
