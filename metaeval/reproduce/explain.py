@@ -242,7 +242,7 @@ class Search:
         ours = self.grids = self._values_of_protocols()
         for name in dict.fromkeys(value.table for value in self.values):
             of_table = [j for j, value in enumerate(self.values) if value.table == name]
-            default = pd.Series({**self.default, **stated.get(name, {})})
+            default = pd.Series({**self.default.to_dict(), **stated.get(name, {})})
             values = [self.values[j] for j in of_table]
             yield self._compared(values, [ours[j] for j in of_table], default)
 

@@ -7,6 +7,7 @@ from decimal import Decimal
 from itertools import groupby
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from markupsafe import Markup
 from matplotlib.figure import Figure
@@ -49,12 +50,12 @@ def blocks(run: LoadedRun, options: PageOptions) -> list[Block]:
 def protocols_page(title: str, facts: Sequence[tuple[str, str]], cells: pd.DataFrame) -> str:
     """The page of a search for a protocol: its cells along two switches, as texts; those that match
     the printed value are in brackets, and framed here."""
-    values = cells.apply(lambda column: column.str.strip("[]").astype(float))
-    low, high = values.min(axis=None), values.max(axis=None)
-    shades = (100 * (values - low) / ((high - low) or 1)).round().fillna(0).astype(int)
+    numbers = np.array([[float(text.strip("[]")) for text in row] for row in cells.to_numpy()])
+    low, high = np.nanmin(numbers), np.nanmax(numbers)
+    shades = np.nan_to_num(100 * (numbers - low) / ((high - low) or 1)).round().astype(int).tolist()
     lines = [
         (name, [(t.strip("[]"), s, t[0] == "[") for t, s in zip(texts, shade, strict=True)])
-        for name, texts, shade in zip(cells.index, cells.to_numpy(), shades.to_numpy(), strict=True)
+        for name, texts, shade in zip(cells.index, cells.to_numpy(), shades, strict=True)
     ]
     return page.render_page(
         "explain.html.j2",
