@@ -264,7 +264,7 @@ def require_listed(overrides: Iterable[str], file: Path, field: str) -> None:
         key, parts = override.partition("=")[0], {p for v in values for p in v.split(".")[1:]}
         if (
             not _OPTION.fullmatch(key)
-            or key.startswith("hydra")
+            or key.startswith(("hydra", "metric.command"))
             or "_target_" in override
             or _RESOLVER.search(override)
             or not _CODE.isdisjoint(parts)

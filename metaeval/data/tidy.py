@@ -17,6 +17,7 @@ import logging
 import re
 import unicodedata
 from collections import Counter
+from functools import lru_cache
 from pathlib import Path
 
 from metaeval.data.fields import is_missing
@@ -49,6 +50,7 @@ _SEVERAL = re.compile(r"\S\s*[;\n\r]\s*\S")  # what may separate captions in a c
 _NO_LETTER = re.compile(r"[\W_]+", re.ASCII)
 
 
+@lru_cache(maxsize=100_000)  # a protocol compares each caption with its references
 def letters_and_digits(caption: str) -> str:
     """A caption's letters, marks and digits: what stays the same however it was tokenised.
 

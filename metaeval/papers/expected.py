@@ -87,6 +87,11 @@ class PaperItem(Model):
         Column → the model that stands here for the paper's; "*" is every column.
     absent
         Cell or column → why a run has no such value, and how to get it.
+    stated
+        Switch of `conf/protocols` → its value, where the paper states it; "{cell}" is the name of
+        the cell. `metaeval.reproduce.audit` searches the items that have it.
+    overview
+        Cell → the column of the overview of all papers in which its values are: metric × benchmark.
     axis
         What the cells are, where they are numbers: the page then draws the item as lines.
     data
@@ -121,6 +126,8 @@ class PaperItem(Model):
     causes: Mapping[str, str] = {}
     models: Mapping[str, str] = {}
     absent: Mapping[str, str] = {}
+    stated: Mapping[str, str] = {}
+    overview: Mapping[str, str] = {}
     axis: str = ""
     data: str = ""
     draws: Annotated[int, Field(ge=1)] = 1

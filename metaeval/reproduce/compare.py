@@ -12,6 +12,9 @@ Verdict = Literal[
     "equal", "within", "differs", "other model", "other data", "not published", "not run"
 ]
 
+# how a verdict is shown after the printed value and ours
+MARKS: Mapping[str, str] = {"equal": "✓", "within": "✓ within", "differs": "✗", "not run": ""}
+NEEDS = "missing, or cause"  # the last column of the overview
 OWN, COMPARED = "own", "compared"  # metrics of a paper
 _ROUNDING = 1e-9  # of a printed decimal number as a binary one
 # column → cell → value; the cell is "" where a column has one value
@@ -56,6 +59,30 @@ def counted(values: Sequence[ReproducedValue]) -> dict[str, int]:
     """Verdict → how many values have it; verdicts without a value are left out."""
     counts = Counter(value.verdict for value in values)
     return {verdict: counts[verdict] for verdict in get_args(Verdict) if counts[verdict]}
+
+
+def overview(
+    values: Sequence[ReproducedValue], columns: Mapping[tuple[str, str, str], str]
+) -> list[dict[str, str]]:
+    """A row for each metric, a column for each benchmark: the printed value, ours, and a mark.
+
+    `columns` is (paper, item, cell) → the title of its column; of several values of a place the
+    first counts. The last column says what the first missing value needs, or why one differs.
+    """
+    rows: dict[str, dict[str, str]] = {}
+    for value in values:
+        title = columns.get((value.paper, value.item, value.cell))
+        if title is None or value.published is None:
+            continue
+        row = rows.setdefault(value.metric, dict.fromkeys(dict.fromkeys(columns.values()), ""))
+        if not row[title]:
+            ours = "–" if value.ours is None else f"{value.ours:.4g}"
+            mark = MARKS.get(value.verdict, value.verdict)
+            row[title] = " ".join(filter(None, (f"{value.published:g}", ours, mark)))
+            if value.verdict in ("differs", "not run"):
+                where = f"{title}: " if value.verdict == "differs" else ""
+                row.setdefault(NEEDS, f"{where}{value.reason}")
+    return [{"metric": metric, **row, NEEDS: row.get(NEEDS, "")} for metric, row in rows.items()]
 
 
 def compare_run(paper: str, item: PaperItem, *results: MeasuredResult) -> list[ReproducedValue]:

@@ -8,6 +8,7 @@ computed from the scores. `metaeval.reproduce.chance` says when a protocol count
 
 import argparse
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
@@ -24,8 +25,11 @@ from omegaconf import DictConfig
 
 from metaeval import installation
 from metaeval.config import add_metric, build, compose_config, load_dataset, metric_names
+from metaeval.data.dataset import CaptionDataset
 from metaeval.data.judgments.judged import JudgedCaption, Judgments, Protocol, arrange
+from metaeval.data.judgments.pascal50s import CATEGORIES, VOTES, ForcedChoice
 from metaeval.errors import ConfigError, InputError
+from metaeval.experiments.forced_choice.statistics import choice_outcomes
 from metaeval.experiments.scores import open_store
 from metaeval.experiments.stored_results import code_digest
 from metaeval.metrics.base import Metric
@@ -34,7 +38,9 @@ from metaeval.overrides import override_texts
 from metaeval.readers.files import read_text, user_path
 from metaeval.readers.tables import read_csv, read_number
 from metaeval.readers.yaml_text import read_declared, read_yaml
-from metaeval.reproduce.chance import DRAWS, FOUND, chance_of_match, printed
+from metaeval.reports.reproduce.page import protocols_page
+from metaeval.reports.shared.page import write_page
+from metaeval.reproduce.chance import DRAWS, FOUND, chance_of_match, matches
 from metaeval.results.base import Model
 from metaeval.runs.files import digest
 from metaeval.runs.records import HUMAN
@@ -47,11 +53,14 @@ from metaeval.stats.resampling.items import Floats
 DEFAULT = "default"  # the variant of a metric with the options of its configuration
 REQUIRED = ("metric", "dataset", "value")
 TABLE = "table"  # a column that says which values were printed together
+TOLERANCE = "tolerance"  # what a value may differ by apart from its rounding, as it is printed
 SEVERAL = "|"  # between the possible values of a switch: kendall_tau_b|kendall_tau_c
 AS_STATED = {"found": "as stated", "by chance": "as stated"}  # where there was no search
 SHOWN = ("metric", "value", "ours", "verdict", "protocol", "papers")  # of the command
 NEAREST, MOST_SHOWN = 3, 5
 _SCORED = ("own_captions", "references", "documents")  # switches that make other scores
+_REFERENCES = re.compile(r"(first|drawn) ([1-9]\d?)")  # of each caption
+_DRAWS = 5  # of random references; a value is their mean
 
 
 class Protocols(Model):
@@ -72,9 +81,9 @@ class Protocols(Model):
 class PrintedValue(NamedTuple):
     """A printed value and what is known of its protocol.
 
-    `table` is which values were printed together, `text` the value as printed. `value` and `step`,
-    the unit of its last digit, are on the scale of the statistics (43.6 is .436); `known` is switch
-    → the values that are possible.
+    `table` is which values were printed together, `text` the value as printed. `value`, `step`, the
+    unit of its last digit, and `tolerance`, what it may differ by apart from its rounding, are on
+    the scale of the statistics (43.6 is .436); `known` is switch → the values that are possible.
     """
 
     table: str
@@ -84,6 +93,7 @@ class PrintedValue(NamedTuple):
     scale: float
     value: float
     step: float
+    tolerance: float
     known: Mapping[str, tuple[str, ...]]
 
 
@@ -110,7 +120,8 @@ def explain(
         As printed: the number of digits counts; above 1 it is in per cent.
     values
         A file (CSV, or .tsv) or table with these columns, instead. Its column `table` says which
-        values were printed together; by default all of a dataset.
+        values were printed together (by default all of a dataset), `tolerance` what a value may
+        differ by apart from its rounding.
     known
         Switch → its value, or several with "|" between them; in `values` a column of that name.
 
@@ -140,7 +151,7 @@ def _searches(
     value: str | float | None,
     values: str | Path | pd.DataFrame | None,
     known: Mapping[str, str],
-) -> list["_Search"]:
+) -> list["Search"]:
     """The searches that the arguments of `explain` ask for, one per dataset."""
     given = {"metric": metric, "dataset": dataset, "value": value, **known}
     of_all = {name: str(text) for name, text in given.items() if text is not None}
@@ -161,10 +172,10 @@ def _searches(
             if not row.get(name):
                 raise InputError(f"value {number} has no {name}; write {name}=…", field=name)
         of_dataset.setdefault(row["dataset"], []).append(row)
-    return [_Search(name, rows) for name, rows in of_dataset.items()]
+    return [Search(name, rows) for name, rows in of_dataset.items()]
 
 
-class _Search:
+class Search:
     """The search for the protocols of values on a dataset."""
 
     def __init__(self, dataset: str, rows: Sequence[Mapping[str, str]]) -> None:
@@ -175,11 +186,13 @@ class _Search:
             raise unknown("dataset", "dataset with protocols", dataset, names)
         declared = read_declared(folder / f"{dataset}.yaml", Protocols)
         self.dataset, self._papers = dataset, declared.papers
-        self._switches = dict(declared.switches)
-        self._options = [f"dataset={dataset}", "dataset.own_captions=keep"]
+        self.switches = dict(declared.switches)
+        rated = "own_captions" in declared.switches
+        of_data = "dataset.own_captions=keep" if rated else "dataset.labels=direct"
+        self._options = [f"dataset={dataset}", of_data]
         self._config = compose_config(self._options)
-        self._default = pd.Series(
-            {**{k: v[0] for k, v in self._switches.items()}, "variant": DEFAULT}
+        self.default = pd.Series(
+            {**{k: v[0] for k, v in self.switches.items()}, "variant": DEFAULT}
         )
         self.notes: dict[str, None] = {}  # variants without scores, and stand-ins of metrics
         self.values = [self._printed(row) for row in rows]
@@ -190,21 +203,24 @@ class _Search:
         number = read_number(row["value"], Path("explain"), row["metric"], "value")
         scale = 100.0 if abs(number) > 1 else 1.0
         step = 10.0 ** int(Decimal(row["value"]).as_tuple().exponent) / scale
-        known = {**self._switches, "variant": (DEFAULT, *self._variants.get(family, ()))}
+        known = {**self.switches, "variant": (DEFAULT, *self._variants.get(family, ()))}
         for name, text in row.items():
-            if name in (*REQUIRED, TABLE):
+            if name in (*REQUIRED, TABLE, TOLERANCE):
                 continue
             if name not in known:
                 raise unknown("explain", f"switch of {self.dataset}", name, known)
             chosen = tuple(part.strip() for part in text.split(SEVERAL))
             for part in chosen:
-                if part not in known[name]:
+                drawn = name == "references" and _REFERENCES.fullmatch(part)
+                if part not in known[name] and not drawn:
                     raise unknown(name, f"value on {self.dataset}", part, known[name])
             known[name] = chosen
         if "idf" not in self._config.metric[family]:  # documents make no difference
             known["documents"] = known["documents"][:1]
-        table, text = row.get(TABLE, ""), row["value"]
-        return PrintedValue(table, column, family, text, scale, abs(number) / scale, step, known)
+        file, text = Path("explain"), row["value"]
+        tolerance = read_number(row.get(TOLERANCE, "0"), file, row["metric"], TOLERANCE) / scale
+        value, table = abs(number) / scale, row.get(TABLE, "")
+        return PrintedValue(table, column, family, text, scale, value, step, tolerance, known)
 
     def _column(self, name: str) -> tuple[str, str]:
         """The metric and the column that a name stands for."""
@@ -217,22 +233,33 @@ class _Search:
 
     def tables(self) -> Iterator[pd.DataFrame]:
         """For each printed table, the rows of its values, as `explain` returns them."""
-        ours = self._grids = self._values_of_protocols()
+        for table in self.searched({}):
+            yield self._explained(table)
+
+    def searched(self, stated: Mapping[str, Mapping[str, str]]) -> Iterator["SearchedTable"]:
+        """Each printed table with the grid of its values; `stated` is table → switch → its value
+        where that is not the default from which changes are counted."""
+        ours = self.grids = self._values_of_protocols()
         for name in dict.fromkeys(value.table for value in self.values):
             of_table = [j for j, value in enumerate(self.values) if value.table == name]
-            yield self._explained([self.values[j] for j in of_table], [ours[j] for j in of_table])
+            default = pd.Series({**self.default.to_dict(), **stated.get(name, {})})
+            values = [self.values[j] for j in of_table]
+            yield self._compared(values, [ours[j] for j in of_table], default)
 
-    def _explained(
-        self, values: Sequence[PrintedValue], ours: Sequence[pd.DataFrame]
-    ) -> pd.DataFrame:
-        """The rows of m values that were printed together, from the grid of each."""
+    def _compared(
+        self,
+        values: Sequence[PrintedValue],
+        ours: Sequence[pd.DataFrame],
+        default: "pd.Series[str]",
+    ) -> "SearchedTable":
+        """The grid of m values that were printed together, compared with them."""
         every = self._protocols(values)
         resolved = [_resolved(value, every) for value in values]
         table = np.column_stack(
             [frame.merge(of, "left")["value"] for frame, of in zip(resolved, ours, strict=True)]
         )
         # equal protocols are one cell, and the one with the fewest changes stands for it
-        changes = every.ne(self._default).sum(axis=1).to_numpy()
+        changes = every.ne(default).sum(axis=1).to_numpy()
         order = np.argsort(changes, kind="stable")
         order = order[~np.isnan(table[order]).all(axis=1)]
         _, first, group = np.unique(
@@ -241,8 +268,18 @@ class _Search:
         )  # fmt: skip
         members = [order[group.ravel() == g] for g in np.argsort(first)]
         simplest = np.array([equal[0] for equal in members], dtype=np.intp)
-        cells = table[simplest]
-        result = _compare(cells, changes[simplest], values)
+        compared = _compare(table[simplest], changes[simplest], values)
+        return SearchedTable(values, every, resolved, table, members, compared)
+
+    def _explained(self, table: "SearchedTable") -> pd.DataFrame:
+        """The rows of m values that were printed together."""
+        values, resolved, members, result = (
+            table.values,
+            table.resolved,
+            table.members,
+            table.result,
+        )
+        cells = result.cells
         rows: list[dict[str, Any]] = []
         for j, value in enumerate(values):
             facts = {"metric": value.column, "dataset": self.dataset, "value": value.text}
@@ -263,10 +300,11 @@ class _Search:
         frame = pd.DataFrame(rows)
         return frame.assign(of=len(values), cells=len(cells), chance=result.chance)
 
-    def heat_map(self) -> str:
+    def heat_map(self) -> pd.DataFrame:
         """The first value's cells along the two switches that change it most, the others at their
-        first choice; cells that match are framed. Empty where fewer than two switches are open."""
-        value, grid = self.values[0], self._grids[0]
+        first choice; cells that match are in brackets. Empty where fewer than two switches are
+        open."""
+        value, grid = self.values[0], self.grids[0]
         first = pd.Series({name: choices[0] for name, choices in value.known.items()})
 
         def along(*names: str) -> pd.DataFrame:
@@ -279,34 +317,34 @@ class _Search:
             if len(choices) > 1 and len(grid)
         }
         if len(effects) < 2:
-            return ""
+            return pd.DataFrame()
         rows, columns = sorted(effects, key=lambda name: -effects[name])[:2]
         shown = along(rows, columns)
-        step, ours = np.array(value.step), shown["value"].to_numpy()
-        matches = printed(ours, step) == printed(np.array(value.value), step)
+        reach = np.array(value.step / 2 + value.tolerance)
+        framed = matches(shown["value"].to_numpy(), np.array(value.value), reach)
         texts = (shown["value"] * value.scale).map("{:.4g}".format)
-        texts = texts.where(~matches, "[" + texts + "]")
+        texts = texts.where(~framed, "[" + texts + "]")
         shown = shown.assign(text=texts)
-        return shown.pivot(index=rows, columns=columns, values="text").to_string()
+        return shown.pivot(index=rows, columns=columns, values="text")
 
     def _protocols(self, values: Sequence[PrintedValue]) -> pd.DataFrame:
         """Every protocol that the values leave possible, one a row; a switch that every value fixes
         has the choice of the first."""
         choices = []
-        for name in self._default.index:
+        for name in self.default.index:
             several = [v.known[name] for v in values if len(v.known[name]) > 1]
             several = several or [values[0].known[name]]
             choices.append(list(dict.fromkeys(choice for each in several for choice in each)))
-        return pd.DataFrame(product(*choices), columns=self._default.index)
+        return pd.DataFrame(product(*choices), columns=self.default.index)
 
     def _described(self, protocol: "pd.Series[str]") -> str:
         """How a protocol differs from the default."""
-        changed = protocol[protocol != self._default]
+        changed = protocol[protocol != self.default]
         return ", ".join(f"{name}={choice}" for name, choice in changed.items()) or DEFAULT
 
     def _users(self, protocols: pd.DataFrame) -> list[str]:
         """The papers that are known to use one of these protocols, which are equal."""
-        default: dict[Any, Sequence[str]] = {n: (choice,) for n, choice in self._default.items()}
+        default: dict[Any, Sequence[str]] = {n: (choice,) for n, choice in self.default.items()}
         return [
             paper
             for paper, changes in self._papers.items()
@@ -319,30 +357,38 @@ class _Search:
 
     def _values_of_protocols(self) -> list[pd.DataFrame]:
         """The grid of each value: the switches of every protocol that is possible, and `value`."""
-        raw: Judgments = load_dataset(self._config)
+        raw: Judgments | ForcedChoice = load_dataset(self._config)
         cells: list[list[dict[str, Any]]] = [[] for _ in self.values]
         metrics = {
             (v.family, variant): self._metric(v.family, variant)
             for v in self.values
             for variant in v.known["variant"]
         }
+        makes_scores = [name for name in _SCORED if name in self.switches]
         with open_store(self._config) as store:
-            for choice in product(*(self._open(name) for name in _SCORED)):
-                made = dict(zip(_SCORED, choice, strict=True))
-                data = _arranged(raw, self._config, **made)
-                rows_of = cache(partial(_rows, data))
-                for (family, variant), metric in metrics.items():
-                    of_variant = {**made, "variant": variant}
-                    wanted = [
+            for choice in product(*(self._open(name) for name in makes_scores)):
+                made = dict(zip(makes_scores, choice, strict=True))
+                wanted = {
+                    (family, variant): [
                         j
                         for j, v in enumerate(self.values)
                         if v.family == family
-                        and all(c in v.known[name] for name, c in of_variant.items())
+                        and variant in v.known["variant"]
+                        and all(chosen in v.known[name] for name, chosen in made.items())
                     ]
-                    scores = self._scores(data, metric, variant, store) if wanted else {}
-                    for j in wanted if scores else []:
-                        cells[j] += _cells(rows_of, scores, self.values[j], of_variant, store)
-        columns = [*self._default.index, "value"]
+                    for family, variant in metrics
+                }
+                draws = (
+                    list(_draws(raw, self._config, store, **made)) if any(wanted.values()) else []
+                )
+                for (family, variant), of_metric in wanted.items():
+                    metric = metrics[family, variant]
+                    scores = self._scores(draws, metric, variant, store) if of_metric else []
+                    numbers_of = cache(partial(_numbers, draws, scores))
+                    for j in of_metric if scores else []:
+                        of_variant = {**made, "variant": variant}
+                        cells[j] += _cells(numbers_of, self.values[j], of_variant)
+        columns = [*self.default.index, "value"]
         return [pd.DataFrame(rows, columns=columns).astype({"value": float}) for rows in cells]
 
     def _open(self, name: str) -> list[str]:
@@ -350,36 +396,45 @@ class _Search:
 
     def _metric(self, family: str, variant: str) -> Metric:
         """A metric with the options of a variant."""
-        options = dict(self._variants.get(family, {}).get(variant, {}))
+        if variant == DEFAULT:
+            return build(family, self._config)
+        options = dict(self._variants[family][variant])
         name = options.pop("metric", family)
         config = compose_config([*self._options, f"metrics=[{name}]", *override_texts(options)])
         add_metric(config, name)
         return build(name, config)
 
     def _scores(
-        self, data: Judgments, metric: Metric, variant: str, store: Store
-    ) -> dict[str, Floats]:
-        """Column → the scores of the judged captions [n]; empty where the variant cannot run."""
-        captions = [j.candidate for j in data.judged]
-        scored = score_captions(metric, data.dataset, captions, data.image_index, store)
-        if scored.scores is None:
-            reason = "; ".join(filter(None, (scored.reason, scored.remedy)))
-            self.notes[f"not searched: {metric.name} ({variant}): {reason}"] = None
-            return {}
-        for column in scored.columns:
-            if variant == DEFAULT and column.variant_of and not column.part_of:
-                self.notes[f"{column.variant_of} is {column.name} here"] = None
-        columns = zip(scored.columns, scored.scores.T, strict=True)
-        return {c.variant_of or c.name: scores for c, scores in columns}
+        self, draws: Sequence["_Draw"], metric: Metric, variant: str, store: Store
+    ) -> list[dict[str, Floats]]:
+        """For each draw, column → the scores of the captions [n], higher for a better one; empty
+        where the variant cannot run."""
+        of_draws: list[dict[str, Floats]] = []
+        for draw in draws:
+            scored = score_captions(metric, draw.dataset, draw.captions, draw.index, store)
+            if scored.scores is None:
+                reason = "; ".join(filter(None, (scored.reason, scored.remedy)))
+                self.notes[f"not searched: {metric.name} ({variant}): {reason}"] = None
+                return []
+            for column in scored.columns:
+                if variant == DEFAULT and column.variant_of and not column.part_of:
+                    self.notes[f"{column.variant_of} is {column.name} here"] = None
+            columns = zip(scored.columns, scored.scores.T, strict=True)
+            of_draws.append(
+                {c.variant_of or c.name: s if c.higher_is_better else -s for c, s in columns}
+            )
+        return of_draws
 
 
-class _Comparison(NamedTuple):
-    """The cells of m values against what was printed: `distance` and `matches` [k, m].
+class Comparison(NamedTuple):
+    """The cells [k, m] of m values against what was printed: `distance` and `matches` [k, m].
 
     `best` are the cells that match most values, `found` those of them that the rule accepts, with
     the fewest changes.
     """
 
+    cells: Floats
+    changes: npt.NDArray[np.int64]
     distance: Floats
     matches: npt.NDArray[np.bool_]
     best: npt.NDArray[np.intp]
@@ -398,21 +453,50 @@ class _Comparison(NamedTuple):
             yield from ((k, "none") for k in others.tolist())
 
 
+class SearchedTable(NamedTuple):
+    """Values that were printed together, and every protocol that is possible.
+
+    `every` has a protocol in each row, and `resolved` as each value has it; `ours` [p, m] are their
+    values. `members` are the rows of each cell of `result`, those with the fewest changes first.
+    """
+
+    values: Sequence[PrintedValue]
+    every: pd.DataFrame
+    resolved: Sequence[pd.DataFrame]
+    ours: Floats
+    members: Sequence[npt.NDArray[np.intp]]
+    result: Comparison
+
+
 def _compare(
     cells: Floats, changes: npt.NDArray[np.int64], values: Sequence[PrintedValue]
-) -> _Comparison:
+) -> Comparison:
     """Compare the cells [k, m] with the values; `changes` [k] orders them."""
-    steps, aims = (np.array([getattr(v, name) for v in values]) for name in ("step", "value"))
-    matches = printed(cells, steps) == printed(aims, steps)
-    n_matched, known = matches.sum(axis=1), ~np.isnan(cells).all(axis=0)
+    aims = np.array([v.value for v in values])
+    matched = matches(cells, aims, np.array([v.step / 2 + v.tolerance for v in values]))
+    n_matched = matched.sum(axis=1)
     most = int(n_matched.max(initial=0))
     best = np.flatnonzero(n_matched == most) if most else np.empty(0, np.intp)
     chance, found = 1.0, best[:0]
     if most:
         fewest = int(changes[best].min())
-        chance = chance_of_match(cells[:, known], steps[known], changes, (most, fewest))
+        chance = chance_of(cells, changes, values, (most, fewest))
         found = best[changes[best] == fewest] if chance < FOUND else found
-    return _Comparison(np.abs(cells - aims), matches, best, found, chance)
+    return Comparison(cells, changes, np.abs(cells - aims), matched, best, found, chance)
+
+
+def chance_of(
+    cells: Floats,
+    changes: npt.NDArray[np.int64],
+    values: Sequence[PrintedValue],
+    best: tuple[int, int],
+) -> float:
+    """The chance of as good a match as `best` (`chance_of_match`), of the values with a cell."""
+    known = ~np.isnan(cells).all(axis=0)
+    steps, tolerance = (
+        np.array([getattr(v, name) for v in values])[known] for name in ("step", "tolerance")
+    )
+    return chance_of_match(cells[:, known], steps, changes, best, tolerance)
 
 
 def _resolved(value: PrintedValue, every: pd.DataFrame) -> pd.DataFrame:
@@ -424,40 +508,103 @@ def _resolved(value: PrintedValue, every: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(variant=frame["variant"].where(of_metric, value.known["variant"][0]))
 
 
+class _Draw(NamedTuple):
+    """What is scored under a protocol, with one draw of references.
+
+    `numbers` takes the scores of the captions and the other switches: statistic → value.
+    """
+
+    dataset: CaptionDataset
+    captions: Sequence[str]
+    index: npt.NDArray[np.intp]
+    numbers: Callable[..., Mapping[str, float]]
+
+
+def _draws(
+    raw: Judgments | ForcedChoice,
+    config: DictConfig,
+    store: Store,
+    references: str,
+    documents: str,
+    own_captions: str = "",
+) -> Iterator[_Draw]:
+    """The draws of a protocol: one, or several of random references."""
+    how, n = "all", None
+    if parsed := _REFERENCES.fullmatch(references):
+        how, n = parsed[1], int(parsed[2])
+    for k in range(_DRAWS if how == "drawn" and n != VOTES else 1):
+        if isinstance(raw, ForcedChoice):
+            table = raw.tables(n or VOTES, k, config.seed)[0]
+            seen = (
+                table.documents if documents == "pair" else replace(table.documents, documents=None)
+            )
+            yield _Draw(seen, table.captions, table.items, partial(_accuracy, raw))
+        else:
+            first = n if how == "first" else None
+            drawn = Protocol(
+                "", own_captions, "each", documents, "", n if how == "drawn" else None, k
+            )
+            data = _arranged(raw, config, drawn, first)
+            captions = [j.candidate for j in data.judged]
+            rows_of = cache(partial(_rows, data))
+            numbers = partial(_correlations, rows_of, store)
+            yield _Draw(data.dataset, captions, data.image_index, numbers)
+
+
 def _arranged(
-    raw: Judgments, config: DictConfig, own_captions: str, references: str, documents: str
+    raw: Judgments, config: DictConfig, protocol: Protocol, first: int | None
 ) -> Judgments:
-    """The judged captions with the references and documents of a protocol."""
+    """The judged captions under a protocol, with the first references alone."""
     places = {p: config.dataset[p] for p in ("instances", "images", "data") if p in config.dataset}
 
-    def arranged(judged: Sequence[JudgedCaption], own: str) -> Judgments:
-        protocol = Protocol("grid", own, "each", documents, "kendall_tau_b")
+    def arranged(judged: Sequence[JudgedCaption], protocol: Protocol) -> Judgments:
         sources = raw.dataset.sources
         return arrange(raw.name, raw.title, judged, protocol, sources=sources, **places)
 
-    made = arranged(raw.judged, own_captions)
-    if references == "all":
+    made = arranged(raw.judged, protocol)
+    if first is None:
         return made
-    n = int(references.removeprefix("first "))
-    return arranged([replace(j, references=j.references[:n]) for j in made.judged], "keep")
+    fewer = [replace(j, references=j.references[:first]) for j in made.judged]
+    return arranged(fewer, replace(protocol, own_captions="keep"))
 
 
 def _cells(
-    rows_of: Callable[..., tuple[npt.NDArray[np.intp], Floats]],
-    scores: Mapping[str, Floats],
-    value: PrintedValue,
-    scored: Mapping[str, str],
-    store: Store,
+    numbers_of: Callable[..., Mapping[str, float]], value: PrintedValue, scored: Mapping[str, str]
 ) -> Iterator[dict[str, Any]]:
     """The protocols of a value that differ in rows, ratings and statistic alone."""
     rest = {name: each for name, each in value.known.items() if name not in scored}
-    statistics = rest.pop("statistic")
+    statistics = rest.pop("statistic", ())
     for choice in product(*rest.values()):
         of_rows = dict(zip(rest, choice, strict=True))
-        caption, rating = rows_of(**of_rows)
-        numbers = _statistics(scores[value.column][caption], rating, store)
-        for name in statistics:
-            yield {**scored, **of_rows, "statistic": name, "value": abs(numbers[name])}
+        numbers = numbers_of(value.column, **of_rows)
+        for name in statistics or [""]:
+            of_statistic = {"statistic": name} if statistics else {}
+            yield {**scored, **of_rows, **of_statistic, "value": abs(numbers[name])}
+
+
+def _numbers(
+    draws: Sequence[_Draw], scores: Sequence[Mapping[str, Floats]], column: str, **switches: str
+) -> dict[str, float]:
+    """Statistic → its value, the mean over the draws of references."""
+    of_draws = [
+        draw.numbers(of_draw[column], **switches)
+        for draw, of_draw in zip(draws, scores, strict=True)
+    ]
+    return {name: float(np.mean([of[name] for of in of_draws])) for name in of_draws[0]}
+
+
+def _accuracy(
+    pairs: ForcedChoice, scores: Floats, labels: str, ties: str, category: str
+) -> dict[str, float]:
+    """The share of pairs in which the scores of both captions, first all first ones, prefer what
+    people prefer; "mean" is over the categories."""
+    votes = pairs.votes if labels == pairs.labels else pairs.other_votes
+    assert votes is not None
+    n, kinds = len(pairs), np.array(pairs.category)
+    people = np.sign(votes[:, 0] - votes[:, 1])
+    outcomes = choice_outcomes(scores[:n] - scores[n:], people, ties)
+    named = CATEGORIES if category == "mean" else [category]
+    return {"": float(np.mean([np.nanmean(outcomes[kinds == name]) for name in named]))}
 
 
 def _rows(
@@ -488,8 +635,15 @@ def _rows(
     return caption[there], rating[there]
 
 
-def _statistics(scores: Floats, human: Floats, store: Store) -> dict[str, float]:
+def _correlations(
+    rows_of: Callable[..., tuple[npt.NDArray[np.intp], Floats]],
+    store: Store,
+    scores: Floats,
+    **switches: str,
+) -> dict[str, float]:
     """Every correlation of scores with ratings, from the store where it is known."""
+    caption, human = rows_of(**switches)
+    scores = scores[caption]
     namespace, key = f"protocols {code_digest()}", digest(scores.tobytes() + human.tobytes())
     if stored := store.get_many(namespace, [key]):
         known: dict[str, float] = json.loads(stored[key])
@@ -510,18 +664,31 @@ def main(given: argparse.Namespace) -> None:
         if not equals:
             raise ConfigError(f"'{text}' is not an option; write name=value")
         options[name] = value
-    values = options.pop("values", None)
+    if audited := options.pop("audit", None):
+        from metaeval.reproduce.audit import main as print_audit  # it imports this module
+
+        datasets = options.pop("dataset", None)
+        print_audit(
+            () if audited == "true" else audited.split(","), datasets.split(",") if datasets else ()
+        )
+        return
+    values, page = options.pop("values", None), options.pop("page", None)
     metric, dataset, printed_value = (options.pop(name, None) for name in REQUIRED)
     for search in _searches(metric, dataset, printed_value, values, options):
         for table in search.tables():
-            matched, of, cells = table[["matched", "of", "cells"]].max()
+            matched, of, n = table[["matched", "of", "cells"]].max()
             chance = max(table["chance"][0], 1 / DRAWS)
             print(
-                f"{search.dataset}: one of {cells:,} distinct protocols matches {matched} of {of} "
+                f"{search.dataset}: one of {n:,} distinct protocols matches {matched} of {of} "
                 f"values; random values are matched as well in {chance:.2g} of the draws"
             )
             print(table[list(SHOWN)].to_string(index=False, float_format="{:.4g}".format))
-            if len(search.values) == 1:
-                print(f"\n{search.heat_map()}")
+            cells = search.heat_map() if len(search.values) == 1 else pd.DataFrame()
+            if not cells.empty:
+                print(f"\n{cells.to_string()}")
+            if not cells.empty and page:
+                title = f"{table['metric'][0]} {table['value'][0]} on {search.dataset}"
+                facts = [("Distinct protocols", f"{n:,}"), ("Chance", f"{chance:.2g}")]
+                print(write_page(user_path(page), protocols_page(title, facts, cells)))
         for note in search.notes:
             print(note)

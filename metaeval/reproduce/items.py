@@ -39,8 +39,8 @@ CAPTIONERS: Mapping[str, str] = {
     },
     "M2": "${paths.data}/coco/captioners_vlm/m2_transformer.json",
 }
-# a table shows values, not intervals: few replicates are enough
-_ALWAYS: Mapping[str, Any] = {"report": "none", "stats.replicates": 100, "controls": []}
+# a table shows values, not intervals
+_ALWAYS: Mapping[str, Any] = {"report": "none", "stats.replicates": 0, "controls": []}
 _FEWER: Mapping[str, Mapping[str, Any]] = {
     "judgments": {"task.fitted": False},
     "captioners": {"task.permutations": 100},

@@ -8,6 +8,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from metaeval.errors import ConfigError
 from metaeval.experiments.base import Streaming
+from metaeval.experiments.printout import text_table
 from metaeval.experiments.record import RunRecord
 from metaeval.java.process import shared_java_services
 from metaeval.metrics.base import Metric
@@ -15,12 +16,20 @@ from metaeval.overrides import override_texts, require_listed
 from metaeval.papers.expected import FOLDER, Paper, PaperItem, papers
 from metaeval.readers.files import user_path
 from metaeval.reports.paper.latex_layout import latex
-from metaeval.reproduce.compare import COMPARED, OWN, ReproducedValue, counted
+from metaeval.reproduce.compare import (
+    COMPARED,
+    NEEDS,
+    OWN,
+    ReproducedValue,
+    counted,
+    overview,
+)
 from metaeval.reproduce.items import Reproduction
 from metaeval.results.measured import Extra, MeasuredResult
 from metaeval.runs import files
 from metaeval.runs.files import csv_text
 
+OVERVIEW = "overview"  # the extra with the table of all papers
 ITEMS = "items"  # the folder of the items' runs
 # of the run's configuration, for all items
 _SHARED = ("paths.data", "paths.cache", "device", "offline", "cache.enabled")
@@ -104,6 +113,11 @@ class Reproduce(
             }
             for paper, item in chosen
         ]
+        columns = {
+            (paper.paper, item.item, cell): title
+            for paper, item in chosen
+            for cell, title in item.overview.items()
+        }
         return MeasuredResult(
             experiment=self.name,
             dataset="several",
@@ -111,6 +125,9 @@ class Reproduce(
             declared=(),
             facts=counted(values),
             extras=(
+                Extra.of(
+                    OVERVIEW, "Printed, ours, ✓: equal to the digits", overview(values, columns)
+                ),
                 Extra.of("items", "Tables and figures of papers", items),
                 Extra.of("values", "Printed and computed values", records),
             ),
@@ -122,7 +139,11 @@ class Reproduce(
             ReproducedValue(**{name: row[name] for name in ReproducedValue._fields})
             for row in records
         ]
-        return f"{to_text(values)}{file.stem}: {file}"
+        rows = summary.extra(OVERVIEW).records
+        shown = [{name: str(row[name]) for name in row if name != NEEDS} for row in rows]
+        lines = [*text_table(shown, "metric")] if shown else []
+        lines += [f"{row['metric']}: {row[NEEDS]}" for row in rows if row[NEEDS]]
+        return "\n".join([*lines, f"{to_text(values)}{file.stem}: {file}"])
 
     def _chosen(self) -> list[tuple[Paper, PaperItem]]:
         chosen = choose_items(papers(self.folder), self.items, quick=self.quick)

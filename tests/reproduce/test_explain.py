@@ -1,5 +1,6 @@
 """Protocols of printed values: small files by hand and SciPy, and what papers are known to use."""
 
+import shutil
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,10 @@ from scipy import stats
 
 import metaeval
 from metaeval.cli.main import run_verb
+from metaeval.data.dataset import RecordCount
+from metaeval.data.judgments.pascal50s import CATEGORIES, ForcedChoice
 from metaeval.errors import MetaevalError
+from metaeval.reproduce.explain import _accuracy
 
 # the caption of each image has as many words as `LENGTHS` says; its three ratings
 LENGTHS = (2, 9, 4, 7, 3, 8, 5, 6, 2, 4)
@@ -112,7 +116,11 @@ def test_the_command_reads_a_table_and_frames_matches(
     tiny_expert: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     value = f"{stats.kendalltau(*EACH).statistic:.5f}"
-    assert run_verb(["explain", "metric=length", "dataset=flickr8k_expert", f"value={value}"]) == 0
+    options = ["metric=length", "dataset=flickr8k_expert", f"value={value}"]
+    assert run_verb(["explain", *options, f"page={tmp_path / 'page.html'}"]) == 0
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert page.count('class="framed"') == 1
+    assert f'class="framed">{float(value):.4g}<' in page
     printed = capsys.readouterr().out
     assert "distinct protocols matches 1 of 1 values" in printed
     assert printed.count(f"[{float(value):.4g}]") == 1
@@ -123,11 +131,56 @@ def test_the_command_reads_a_table_and_frames_matches(
     assert run_verb(["explain", "length"]) == 2
 
 
+# the gaps of two pairs of each category (HC, HI, HM, MM), and the votes of both sets of labels
+GAPS = np.array([1, 0, 1, -1, 1, 1, -1, -1], dtype=float)
+VOTES = {"consensus": [2, 2, 2, 2, 0, 2, 2, 2], "direct": [-2] * 8}
+
+
+@pytest.mark.parametrize(
+    ("labels", "ties", "category", "value"),
+    [
+        ("consensus", "half", "HC", (1 + 0.5) / 2),
+        ("consensus", "wrong", "HC", 1 / 2),
+        ("consensus", "half", "HM", (0.5 + 1) / 2),  # people are divided on one pair
+        ("consensus", "wrong", "HM", 1 / 2),
+        ("consensus", "drop", "HM", 1.0),
+        ("consensus", "half", "mean", (0.75 + 0.5 + 0.75 + 0) / 4),
+        ("direct", "half", "mean", (0.25 + 0.5 + 0 + 1) / 4),
+    ],
+)
+def test_accuracy_of_a_forced_choice_by_hand(
+    labels: str, ties: str, category: str, value: float
+) -> None:
+    votes = {name: np.array([(1 + v, 1 - v) for v in of]) for name, of in VOTES.items()}
+    texts = ("",) * len(GAPS)
+    pairs = ForcedChoice(
+        "p", "P", texts, texts, texts, ((),) * len(GAPS), tuple(np.repeat(CATEGORIES, 2)),
+        votes["consensus"], (1,), 1, {}, (), RecordCount(8, 8), other_votes=votes["direct"],
+    )  # fmt: skip
+    scores = np.concatenate([GAPS, np.zeros(len(GAPS))])
+    assert _accuracy(pairs, scores, labels, ties, category) == {"": pytest.approx(value)}
+
+
+def test_a_value_of_drawn_references_has_a_tolerance(tiny_expert: None) -> None:
+    """All draws of both references are the same set, and length reads none of them."""
+    value = stats.kendalltau(*EACH, variant="c").statistic
+    off = f"{value + 0.004:.4f}"
+    found = [
+        metaeval.explain("length", "flickr8k_expert", off, references="drawn 2", **more)
+        for more in ({}, {"tolerance": "0.005"})
+    ]
+    assert (found[0]["protocol"] == "references=drawn 2").sum() <= 1
+    best = found[1][found[1]["protocol"] == "references=drawn 2"]
+    assert best["ours"].tolist() == pytest.approx([value])
+    assert best["matched"].tolist() == [1]
+
+
 # what the papers and their code are known to do (REFERENCES: PAC-S's code prints both taus)
 B, C = "statistic=kendall_tau_b", "default"
+METEOR = ("METEOR", "41.5", B), ("METEOR", "41.8", C)
 EXPERT = {
-    "tau-b": [("BLEU-4", "30.6", B), ("CIDEr", "43.6", B), ("ROUGE-L", "32.1", B)],
-    "tau-c": [("BLEU-4", "30.8", C), ("CIDEr", "43.9", C), ("ROUGE-L", "32.3", C)],
+    "tau-b": [("BLEU-4", "30.6", B), ("CIDEr", "43.6", B), ("ROUGE-L", "32.1", B), METEOR[0]],
+    "tau-c": [("BLEU-4", "30.8", C), ("CIDEr", "43.9", C), ("ROUGE-L", "32.3", C), METEOR[1]],
     "one digit wrong": [("BLEU-4", "36.6", None), ("CIDEr", "43.6", B), ("ROUGE-L", "32.1", B)],
 }
 TIGER = [
@@ -171,6 +224,8 @@ def test_known_protocols_of_papers(
         pytest.skip(f"METAEVAL_DATA has no folder {folder}")
     monkeypatch.setenv("METAEVAL_CACHE", str(tmp_path))
     rows, known = KNOWN[dataset]
+    if shutil.which("java") is None:
+        rows = [row for row in rows if row[1] != "METEOR"]
     names = ["table", "metric", "value", "statistic", "protocol"]
     table = pd.DataFrame(rows, columns=names)
     shown = metaeval.explain(

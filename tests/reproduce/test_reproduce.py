@@ -18,7 +18,13 @@ from metaeval.experiments.run import run_configured
 from metaeval.papers.expected import FOLDER, PaperItem, Uncertainty, papers, values_of
 from metaeval.readers.yaml_text import read_yaml
 from metaeval.reports.measured import write_report
-from metaeval.reproduce.compare import ReproducedValue, compare_run, compare_values, not_run_values
+from metaeval.reproduce.compare import (
+    ReproducedValue,
+    compare_run,
+    compare_values,
+    not_run_values,
+    overview,
+)
 from metaeval.reproduce.functions import OF_DATA, OF_RUN
 from metaeval.reproduce.items import Reproduction
 from metaeval.reproduce.task import choose_items, write_values
@@ -444,3 +450,24 @@ def test_a_skipped_metric_of_an_example_says_why(tmp_path: Path) -> None:
     asked = item(run={}, example=example, value="score", cells={"CLIPScore": 1.0})
     (row,) = Reproduction(tmp_path).values("p", asked)
     assert (row.verdict, row.reason[:9]) == ("not run", "skipped: ")
+
+
+def test_the_overview_has_the_first_value_of_each_metric_and_benchmark() -> None:
+    def value(paper: str, metric: str, published: float | None, *rest: Any) -> ReproducedValue:
+        ours, verdict, reason = rest
+        return ReproducedValue(paper, "t", metric, "", published, ours, None, verdict, "", reason)
+
+    values = [
+        value("p", "A", 43.9, 43.888, "equal", ""),
+        value("q", "A", 24.6, 24.1, "differs", "own captions kept"),
+        value("r", "A", 43.1, 43.888, "differs", "a second value of the place"),
+        value("q", "B", 51.2, None, "not run", "no weights; install them"),
+        value("q", "C", None, 1.0, "not published", ""),
+        value("s", "A", 1.0, 1.0, "equal", ""),  # of no benchmark
+    ]
+    columns = {("p", "t", ""): "Expert", ("q", "t", ""): "CF", ("r", "t", ""): "Expert"}
+    head = ("metric", "Expert", "CF", "missing, or cause")
+    assert overview(values, columns) == [
+        dict(zip(head, ("A", "43.9 43.89 ✓", "24.6 24.1 ✗", "CF: own captions kept"), strict=True)),
+        dict(zip(head, ("B", "", "51.2 –", "no weights; install them"), strict=True)),
+    ]

@@ -14,7 +14,8 @@ import os
 import shlex
 import shutil
 import subprocess
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -28,11 +29,12 @@ from metaeval.java.process import end, spawn
 from metaeval.metrics.adapters.own import OwnMetric, OwnScorer, check_returned_scores
 from metaeval.metrics.base import Scores
 from metaeval.options import PositiveInt, checked
-from metaeval.readers.files import one_line
+from metaeval.readers.files import one_line, read_json
 from metaeval.runs.files import file_sha256
 from metaeval.runs.store import Store
 
 log = logging.getLogger(__name__)
+KIT = "capevalkit"  # the program of a preset
 VERSION_SECONDS = 60.0  # for the program to say its version
 
 
@@ -43,6 +45,9 @@ class CommandMetric(OwnMetric):
     ----------
     run
         The command, as in a shell without its variables and pipes: "uv run score.py --big".
+    preset
+        "capevalkit:polos" instead of `run`: a metric of the package capevalkit, which makes an
+        environment for each of its metrics. It reads image files.
     version
         An argument with which the program prints its version: "--version". It enters the
         signature, as do the command and the contents of the files that it names.
@@ -61,6 +66,7 @@ class CommandMetric(OwnMetric):
     def __init__(
         self,
         run: str | None = None,
+        preset: str | None = None,
         name: str | None = None,
         version: str | None = None,
         batch_size: PositiveInt = 1000,
@@ -69,6 +75,11 @@ class CommandMetric(OwnMetric):
         **own: Any,
     ) -> None:
         option = "metric.command.run"
+        kit, _, self.of_kit = (preset or "").partition(":")
+        if preset and (run or kit != KIT or not self.of_kit.isidentifier()):
+            wanted = f"'{preset}' is not {KIT}:METRIC, or run is given too; write {KIT}:polos"
+            raise ConfigError(f"metric.command.preset: {wanted}")
+        run, images = (f"{KIT} score --metric {self.of_kit}", True) if preset else (run, images)
         try:
             self.argv = shlex.split(run or "")
         except ValueError as error:
@@ -94,7 +105,8 @@ class CommandMetric(OwnMetric):
     def bind(self, dataset: CaptionDataset, store: Store | None = None) -> CommandScorer | Absent:
         if self.program() is None:
             found = f"the program '{self.argv[0]}' is not on this machine"
-            return Absent("program", found, "install it, or give its path in metric.command.run")
+            install = "install it, or give its path in metric.command.run"
+            return Absent("program", found, f"uv tool install {KIT}" if self.of_kit else install)
         if (absent := self.missing_part(dataset)) is not None:
             return absent
         settings = self.settings(self, store)
@@ -136,10 +148,45 @@ class CommandScorer(OwnScorer):
 
         def call() -> Scores:
             command = [str(metric.program()), *metric.argv[1:]]
+            if metric.of_kit:
+                values = _kit_scores(command, items, metric.of_kit, metric.calls.timeout)
+                return check_returned_scores(values, len(items), metric.names)
             output = _output(command, lines.encode(), metric.calls.timeout)
             return _scores(output.decode(errors="replace").splitlines(), len(items), metric.names)
 
         return self.call(range(len(items)), call)
+
+
+def _kit_scores(
+    command: Sequence[str], items: Sequence[Mapping[str, Any]], name: str, timeout: float | None
+) -> list[float]:
+    """The scores of items from capevalkit, which reads and writes files. An item of a score with
+    variants has several, of which the metric's own counts."""
+    with tempfile.TemporaryDirectory() as folder:
+        files = {n: Path(folder, f"{n}.json") for n in ("predictions", "references", "output")}
+        captions = [
+            {"id": str(i["id"]), "caption": i["caption"], "image": i["image_path"]} for i in items
+        ]
+        references = [{"id": str(i["id"]), "references": i["references"]} for i in items]
+        for file, rows in {"predictions": captions, "references": references}.items():
+            lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+            files[file].write_text(lines, encoding="utf-8")
+        given = [word for n, file in files.items() for word in (f"--{n}", str(file))]
+        _output([*command, *given], b"", timeout)
+        content, _ = read_json(files["output"])
+    results = [content, *content.values()] if isinstance(content, dict) else []
+    of_item = next((r["per_item"] for r in results if isinstance(r, dict) and "per_item" in r), {})
+    return [_kit_score(of_item, str(i["id"]), name) for i in items]
+
+
+def _kit_score(of_item: Any, place: str, name: str) -> float:
+    """The score of an item: a number, or that of the metric's name."""
+    value = of_item.get(place) if isinstance(of_item, dict) else None
+    if isinstance(value, dict):
+        value = {key.replace("-", "").lower(): v for key, v in value.items()}.get(name)
+    if not isinstance(value, int | float):
+        raise ValueError(f"{KIT} wrote no score '{name}' for item {int(place) + 1:,}")
+    return float(value)
 
 
 def _output(command: Sequence[str], given: bytes, timeout: float | None) -> bytes:

@@ -1,5 +1,7 @@
 """A program as a metric: what it is given, what it may write, its environment, and a kill."""
 
+import json
+import subprocess
 import sys
 import textwrap
 import venv
@@ -9,7 +11,7 @@ import numpy as np
 import pytest
 
 from metaeval.errors import ConfigError
-from metaeval.metrics.adapters.command import CommandMetric
+from metaeval.metrics.adapters.command import CommandMetric, _kit_scores
 from metaeval.runs.store import MemoryStore
 from tests.metrics.adapters.adapter_cases import HUMAN, scored, scores_of, small
 
@@ -126,3 +128,104 @@ def test_it_runs_in_its_own_environment_and_goes_on_after_a_failure(tmp_path: Pa
     calls = (tmp_path / "calls").read_text(encoding="utf-8").splitlines()
     assert calls[0] == HUMAN[2]
     assert ";".join(HUMAN[:2]) not in calls
+
+
+@pytest.mark.slow
+def test_a_killed_run_goes_on_with_the_next_batch(tmp_path: Path) -> None:
+    """The program kills the run while it works on the second batch of forty."""
+    text = f"""
+        import json, os, pathlib, sys
+        captions = [json.loads(line)["caption"] for line in sys.stdin]
+        calls, pid = (pathlib.Path({str(tmp_path)!r}, name) for name in ("calls", "pid"))
+        if len(captions) == 40:
+            with calls.open("a") as file:
+                print(captions[0], file=file)
+            if len(calls.read_text().splitlines()) == 2:
+                os.kill(int(pid.read_text()), 9)
+        for caption in captions:
+            print(len(caption))
+    """
+    run = [
+        *(sys.executable, "-m", "metaeval", "experiment=replace", "dataset=scenes"),
+        *("dataset.limit=50", "metric=[command]", "report=none", "controls=[]"),
+        f'metric.command.run="{script(tmp_path, text)}"',
+        *("metric.command.batch_size=40", f"paths.cache={tmp_path / 'cache'}"),
+        f"hydra.run.dir={tmp_path / 'run'}",
+    ]
+    process = subprocess.Popen(run, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    (tmp_path / "pid").write_text(str(process.pid), encoding="utf-8")
+    process.communicate()
+    assert process.returncode == -9
+    done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    first, killed, *later = (tmp_path / "calls").read_text(encoding="utf-8").splitlines()
+    assert later[0] == killed
+    assert first not in later
+    result = json.loads((tmp_path / "run" / "statistics.json").read_text(encoding="utf-8"))
+    assert result["metrics"][0]["statistics"] is not None
+
+
+KIT = """
+    import json, sys
+    given = dict(zip(sys.argv[2::2], sys.argv[3::2]))
+    assert sys.argv[1] == "score" and given["--metric"] == {name!r}
+    captions, references = (
+        [json.loads(line) for line in open(given[f"--{{n}}"], encoding="utf-8")]
+        for n in ("predictions", "references")
+    )
+    assert [c["id"] for c in captions] == [r["id"] for r in references]
+    scores = {{c["id"]: {score} for c in reversed(captions)}}
+    json.dump({output}, open(given["--output"], "w"))
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "score", "output", "status"),
+    [
+        ("polos", 'len(c["caption"])', '{"Polos": {"score": 0, "per_item": scores}}', "ok"),
+        (
+            "refclipscore",
+            '{"CLIPScore": 0, "RefCLIPScore": len(c["caption"])}',
+            '{"RefCLIPScore": 0, "per_item": scores}',
+            "ok",
+        ),
+        ("polos", "None", '{"Polos": {"per_item": scores}}', "capevalkit wrote no score 'polos'"),
+    ],
+)
+def test_a_preset_is_the_command_of_capevalkit(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    score: str,
+    output: str,
+    status: str,
+) -> None:
+    """Its files are those of the package's README."""
+    program = tmp_path / "capevalkit"
+    text = textwrap.dedent(KIT).format(name=name, score=score, output=output)
+    program.write_text(f"#!{sys.executable}\n{text}", encoding="utf-8")
+    program.chmod(0o755)
+    metric = CommandMetric(preset=f"capevalkit:{name}")
+    items = [
+        {"id": k, "caption": text, "references": ["a"], "image_path": "x.jpg"}
+        for k, text in enumerate(HUMAN)
+    ]
+    monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
+    absent = metric.bind(small())
+    assert str(absent) == (
+        "the program 'capevalkit' is not on this machine; uv tool install capevalkit"
+    )
+    monkeypatch.setenv("PATH", str(tmp_path))
+    command = [str(metric.program()), *metric.argv[1:]]
+    if status == "ok":
+        found = _kit_scores(command, items, name, None)
+        assert found == [len(text) for text in HUMAN]
+    else:
+        with pytest.raises(ValueError, match=f"^{status} for item 1$"):
+            _kit_scores(command, items, name, None)
+
+
+@pytest.mark.parametrize("preset", ["polos", "capevalkit:", "capevalkit:a b", "kit:polos"])
+def test_a_preset_names_a_metric(preset: str) -> None:
+    with pytest.raises(ConfigError, match=r"^metric\.command\.preset: '.*write capevalkit:polos$"):
+        CommandMetric(preset=preset)
