@@ -339,8 +339,11 @@ def test_a_run_without_bleu(tmp_path: Path, capsys) -> None:
     assert "references per caption: least 0, median 3, most 3; " in capsys.readouterr().out
 
 
-def test_published_values_are_for_the_whole_data_and_its_protocol(flickr: Judgments) -> None:
+def test_published_values_are_for_the_whole_data_and_its_protocol(tmp_path: Path) -> None:
     """None for a part of the data or another protocol; percent become fractions."""
+    (tmp_path / "Flickr8k.token.txt").write_text("a.jpg#0\tA dog .\nb.jpg#0\tA cat .\n")
+    (tmp_path / "ExpertAnnotations.txt").write_text("a.jpg\tb.jpg#0\t1\t1\t2\n")
+    flickr = load_expert(root=tmp_path)
     whole = replace(flickr, facts={**flickr.facts, "judged_in_files": 5822})
     (source,) = published_correlations(whole, None)
     assert source.values["CIDEr"]["kendall_tau_c"] == pytest.approx(0.439)
@@ -357,13 +360,6 @@ def test_published_values_of_thumb_are_with_its_own_references(tmp_path: Path) -
     (source,) = published_correlations(whole, None)
     assert source.values["CIDEr"]["pearson_total"] == pytest.approx(0.23)
     assert published_correlations(whole, None, human_reference=True) == ()
-
-
-@pytest.fixture
-def flickr(tmp_path: Path) -> Judgments:
-    (tmp_path / "Flickr8k.token.txt").write_text("a.jpg#0\tA dog .\nb.jpg#0\tA cat .\n")
-    (tmp_path / "ExpertAnnotations.txt").write_text("a.jpg\tb.jpg#0\t1\t1\t2\n")
-    return load_expert(root=tmp_path)
 
 
 def test_metrics_are_compared_on_the_rows_that_all_could_score() -> None:

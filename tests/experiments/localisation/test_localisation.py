@@ -144,7 +144,6 @@ def one_marked(folder: Path, **record: object) -> Path:
         ({"words": "dog"}, "words': is not a list with an entry a word"),
         # a control character becomes a space: two words
         ({"candidate": "a\u0007dog", "words": [True]}, "has 1 entries, and the candidate 2 words"),
-        ({"candidate": None, "words": [0]}, "candidate': is missing"),
     ],
 )
 def test_marks_that_do_not_fit_are_refused(
@@ -152,6 +151,12 @@ def test_marks_that_do_not_fit_are_refused(
 ) -> None:
     with pytest.raises(InputError, match=rf"field '.*{re.escape(message)}"):
         load_table(one_marked(tmp_path, **record))
+
+
+def test_marks_of_no_caption_are_refused(tmp_path: Path) -> None:
+    rows = [{"image_id": 1, "candidate": "a", "words": [0]}, {"image_id": 1, "words": [0]}]
+    with pytest.raises(InputError, match=r"\[1\], field 'candidate': is missing"):
+        load_table(write_json(tmp_path / "marked.json", rows))
 
 
 @pytest.mark.parametrize("higher", [True, False])

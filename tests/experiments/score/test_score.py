@@ -46,7 +46,10 @@ from metaeval.scoring import score_captions
 from metaeval.text.tokenizers import base as tokenizers
 from tests.shared import write_lines
 
-METRICS = ["bleu", "rouge_l", "cider"]
+ARGUMENTS = (
+    "captions=tables", "dataset=scenes", "dataset.limit=30", "metrics=[bleu,rouge_l,cider]",
+    "task.block=32", "report=none",
+)  # fmt: skip
 
 
 def score(*arguments: str, cwd: Path) -> str:
@@ -73,15 +76,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     first = rows.iloc[:50].rename(columns={"caption": "candidate"})
     first.to_csv(path / "tables/a.csv", index=False)
     rows.iloc[50:].to_json(path / "tables/b.jsonl", orient="records", lines=True)
-    score(*arguments(), "hydra.run.dir=one", cwd=path)
+    score(*ARGUMENTS, "hydra.run.dir=one", cwd=path)
     return path
-
-
-def arguments() -> list[str]:
-    return [
-        "captions=tables", "dataset=scenes", "dataset.limit=30", f"metrics=[{','.join(METRICS)}]",
-        "task.block=32", "report=none",
-    ]  # fmt: skip
 
 
 def result(run: Path) -> MeasuredResult:
@@ -106,14 +102,14 @@ def test_a_killed_run_continues_and_ends_with_the_same_bytes(folder: Path) -> No
     (two / "part-00000.parquet").write_bytes(whole["part-00000.parquet"][:500])
     (two / ".part-00003.parquet.x").write_bytes(b"half")
     (two / "_manifest.json").unlink()
-    score(*arguments(), "hydra.run.dir=two", cwd=folder)
+    score(*ARGUMENTS, "hydra.run.dir=two", cwd=folder)
     assert parts(folder / "two") == whole
     assert (two / "part-00001.parquet").stat().st_mtime_ns == written
 
 
 def test_captions_of_a_block_are_not_retained(folder: Path) -> None:
     """A memory of every caption would grow with the table: it once was .8 kB per caption."""
-    score(*arguments(), "cache.enabled=false", "hydra.run.dir=forgetful", cwd=folder)
+    score(*ARGUMENTS, "cache.enabled=false", "hydra.run.dir=forgetful", cwd=folder)
     assert not tokenizers.get("ptb")._memory
     store = MemoryStore()
     store.put_many("parses", {b"key": b"value"})
@@ -123,7 +119,7 @@ def test_captions_of_a_block_are_not_retained(folder: Path) -> None:
 
 def test_another_request_leaves_no_part_of_the_one_before(folder: Path) -> None:
     shutil.copytree(folder / "one", folder / "three")
-    score(*arguments(), "task.block=100", "metric.cider.sigma=5", "hydra.run.dir=three", cwd=folder)
+    score(*ARGUMENTS, "task.block=100", "metric.cider.sigma=5", "hydra.run.dir=three", cwd=folder)
     assert sorted(parts(folder / "three")) == [
         "_manifest.json", "part-00000.parquet", "part-00001.parquet",
     ]  # fmt: skip
@@ -221,7 +217,7 @@ def test_blocks_that_are_there_take_no_time(folder: Path, monkeypatch: pytest.Mo
     (folder / "left/scores/part-00003.parquet").unlink()
     begun = []
     monkeypatch.setattr(line, "begin", begun.append)
-    score(*arguments(), "hydra.run.dir=left", cwd=folder)
+    score(*ARGUMENTS, "hydra.run.dir=left", cwd=folder)
     assert [part.number for part in begun if part.number] == ["block 4 of 4"]
 
 
@@ -367,7 +363,7 @@ def test_killed_at_any_block_it_ends_with_the_same_bytes(scoring: str, folder: P
     many["caption"] += many.index.astype(str)
     many.to_parquet(folder / "many.parquet")
     options = [
-        *arguments()[1:], "captions=many.parquet", "task.block=100", f"paths.cache={folder}/cache",
+        *ARGUMENTS[1:], "captions=many.parquet", "task.block=100", f"paths.cache={folder}/cache",
     ]  # fmt: skip
     score(*options, f"hydra.run.dir={scoring}whole", cwd=folder)
     out, killed = folder / f"{scoring}killed", 0
