@@ -27,10 +27,9 @@ from metaeval.data.scenes import load_scenes
 from metaeval.errors import ConfigError, InputError, StrictError
 from metaeval.metrics.ngram.rouge import RougeL
 from metaeval.results.files import write_info, write_result
-from metaeval.results.measured import Extra
 from metaeval.results.run import ExperimentInfo, RunInfo
+from tests.experiments.trust.trust_cases import cell_of, item_run, trust_result
 from tests.forked import run_command
-from tests.results.measured_results import measured_result
 from tests.shared import write_json
 
 GTS = {
@@ -153,8 +152,8 @@ def test_rows_of_one_image_keep_their_references() -> None:
         Rouge().calc_score([caption], references)
         for caption, references in zip(table["caption"], table["references"], strict=True)
     ]
-    assert scored.table["ROUGE-L"].tolist() == pytest.approx(expected, abs=1e-12)
-    assert scored.table["image_id"].tolist() == [1, 1, 2, 1]
+    made = scored.table[["image_id", "ROUGE-L"]].to_dict("list")
+    assert made == {"image_id": [1, 1, 2, 1], "ROUGE-L": pytest.approx(expected, abs=1e-12)}
     assert calls == {
         (1, "a cat", ("a cat sits", "cat")),
         (1, "a dog", ("a dog runs",)),
@@ -371,30 +370,22 @@ def test_trust_tests_your_metric_next_to_others(
 def test_a_folder_of_a_trust_run_gives_its_matrix_and_your_metrics_standing(
     tmp_path: Path,
 ) -> None:
-    cells = [
-        {"use": "rank", "metric": "CIDEr", "word": "shown", "skill": 0.5, "tests": 1},
-        {"use": "rank", "metric": "mine", "word": "not shown", "skill": 0.25, "tests": 1},
-    ]
-    own = [{"metric": "mine", "use": "rank captioners", "word": "not shown", "skill": 0.25}]
-    uses = [{"id": "rank", "use": "rank captioners"}]
-    tables = {"uses": uses, "cells": cells, "own": own}
-    extras = tuple(Extra.of(name, "", records) for name, records in tables.items())
-    for experiment in ("trust", "pairs"):
-        fields: dict[str, Any] = {"experiment": experiment, "declared": (), "extras": extras}
-        result = measured_result({"CIDEr": None, "mine": None}, **fields)
-        write_result(tmp_path / experiment / "statistics.json", result)
-        facts = ExperimentInfo(name=experiment, title="", question="")
-        info = RunInfo(status="finished", experiment=facts)
-        write_info(tmp_path / experiment / "run.json", info)
+    result = trust_result(item_run("a", {"CIDEr": 0.9, "mine": 0.57}), own=["mine"])
+    for name, each in (("trust", result), ("arena", item_run("a", {"A": 0.6}).result)):
+        write_result(tmp_path / name / "statistics.json", each)
+        facts = ExperimentInfo(name=name, title="", question="")
+        write_info(tmp_path / name / "run.json", RunInfo(status="finished", experiment=facts))
     found = metaeval.load_run(tmp_path / "trust")
     assert isinstance(found, TrustRun)
-    assert found.matrix.to_dict() == {"rank captioners": {"CIDEr": 0.5, "mine": 0.25}}
-    for name, word in (("mine", "not shown"), ("CIDEr", "shown")):
+    use, names = "choose the better of two captions", ["CIDEr", "mine"]
+    # (.9 - .5) / (1 - .5) and (.57 - .5) / (1 - .5)
+    assert found.matrix.loc[names, use].tolist() == pytest.approx([0.8, 0.14])
+    for name in names:
         (one,) = found.standing(name).to_dict("records")
-        assert (one["use"], one["word"]) == ("rank captioners", word)
+        assert (one["use"], one["word"]) == (use, cell_of(result, name)["word"])
     with pytest.raises(ConfigError, match="unknown metric 'cider'; did you mean 'CIDEr'"):
         found.standing("cider")
-    assert not isinstance(metaeval.load_run(tmp_path / "pairs"), TrustRun)
+    assert not isinstance(metaeval.load_run(tmp_path / "arena"), TrustRun)
 
 
 def test_a_run_takes_records_and_a_table(folder: Path, tmp_path: Path) -> None:

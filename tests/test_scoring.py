@@ -193,9 +193,8 @@ def test_binding_says_what_a_run_would_say_before_any_score() -> None:
     metric, store = Needy(), MemoryStore()
     assert bind(metric, _dataset(), store).status == "skipped"  # who only looks fetches nothing
     bound = bind(metric, _dataset(), store, fetch=True)
-    assert (bound.status, bound.signatures) == ("ok", SIGNATURES)
-    assert bound.scorer is metric.scorers[0]
-    assert (metric.scorers[0].prepared, bound.scores) == (0, None)
+    assert (bound.status, bound.signatures, bound.scores) == ("ok", SIGNATURES, None)
+    assert (metric.scorers, metric.scorers[0].prepared) == ([bound.scorer], 0)
     done = score_captions(metric, _dataset(), CAPTIONS, INDEX, store)
     assert (done.columns, done.signatures) == (bound.columns, bound.signatures)
 

@@ -128,8 +128,9 @@ def test_a_group_that_a_control_wins_shows_nothing() -> None:
     assert (hc.control, hc.control_value, hc.best, hc.best_value, hc.above, hc.shows) == (
         "Length", 1.0, "Metric", 0.9, (), "nothing",
     )  # fmt: skip
-    assert (mm.above, mm.shows) == (("Metric",), "something")
-    assert (mean.control, mean.best_value) == ("Length", pytest.approx(0.95))
+    assert (mm.above, mm.shows, mean.control, mean.best_value) == (
+        ("Metric",), "something", "Length", pytest.approx(0.95),
+    )  # fmt: skip
     (test,) = mm.comparisons[0].tests
     assert test.p_adjusted == pytest.approx(3 * test.p)  # the smallest of three
     # right alone on 30 of 60 images, and never wrong alone: t = .5 / (.5 / √59) with 29 degrees
@@ -144,8 +145,7 @@ def test_the_mean_over_groups_is_tested_by_itself() -> None:
     made = measured(columns, masks={"mean": [small, ~small], "many": [~small]}).comparisons
     for key, expected in (("mean", (0.5 - 0.2) / 2), ("many", -0.2)):
         (pair,) = made[key].pairs
-        assert pair.difference.value == pytest.approx(expected)
-        assert pair.is_significant()
+        assert (pair.difference.value, pair.is_significant()) == (pytest.approx(expected), True)
 
 
 def test_few_images_are_undecidable_over_metrics_times_groups() -> None:

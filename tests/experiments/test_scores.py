@@ -17,7 +17,7 @@ from metaeval.data.dataset import CaptionDataset
 from metaeval.experiments.graded.statistics import statistics
 from metaeval.experiments.graded.task import Graded
 from metaeval.experiments.scores import explanations, score_all, write_scores
-from metaeval.metrics.base import Metric, ReferenceScorer, Scorer, Scores
+from metaeval.metrics.base import Metric, Scorer, Scores
 from metaeval.results.graded import leading_column
 from metaeval.results.measured import MeasuredResult
 from metaeval.runs import files as results
@@ -26,38 +26,28 @@ from metaeval.runs.store import MemoryStore, Store
 from metaeval.scoring import MetricScores, look_up, score_captions
 from metaeval.stats.ordering.pairwise import worst_inversion
 from tests.reports.graded_results import graded_metric
+from tests.test_scoring import LengthRatio, LengthScorer
 
 
-class Letters(Metric):
+class Letters(LengthRatio):
     """The share of a caption's letters that its first reference has too, and whether the first
-    letter is one of them; `bound` are its scorers, for the tests to look at."""
+    letter is one of them."""
 
     name = "letters"
 
     def __init__(
         self, title: str = "Letters", scorer: type[LettersScorer] | None = None, version: int = 1
     ) -> None:
-        self.title, self.scorer, self.version = title, scorer or LettersScorer, version
-        self.bound: list[LettersScorer] = []
-
-    @property
-    def columns(self) -> tuple[ScoreColumn, ...]:
-        return ScoreColumn(self.title), ScoreColumn(f"{self.title}-first")
-
-    def bind(self, dataset: CaptionDataset, store: Store | None = None) -> Scorer:
-        self.bound.append(self.scorer(self, dataset))
-        return self.bound[-1]
+        super().__init__(version, scorer_class=scorer or LettersScorer)
+        self.title = title
+        self.columns = (ScoreColumn(title), ScoreColumn(f"{title}-first"))
 
 
-class LettersScorer(ReferenceScorer):
+class LettersScorer(LengthScorer):
     """A scorer that can say which letters a reference has."""
 
-    def __init__(self, metric: Letters, dataset: CaptionDataset) -> None:
-        super().__init__(metric, {"v": metric.version}, dataset)
-        self.prepared = self.closed = 0
-
     def prepare(self) -> None:
-        self.prepared += 1
+        super().prepare()
         self._references = [set(group[0]) for group in self.dataset.references]
 
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
@@ -76,9 +66,6 @@ class LettersScorer(ReferenceScorer):
             "third": 1 / 3,
             "row": np.array([-1e-9, 2 / 3]),
         }
-
-    def close(self) -> None:
-        self.closed += 1
 
 
 class SilentScorer(LettersScorer):
@@ -202,7 +189,7 @@ def test_the_worst_inversions_of_each_column_and_of_the_opening_one_are_explaine
     letters = Letters()
     # not always the class's own name
     run = _run(tmp_path, {"silent": Letters("Silent", SilentScorer), "letters_neg": letters})
-    letters.bound.clear()
+    letters.scorers.clear()
     written = run.explained(4)
     images = written["metrics"]["letters_neg"].pop("images")
     assert written == {
@@ -220,7 +207,7 @@ def test_the_worst_inversions_of_each_column_and_of_the_opening_one_are_explaine
         expected |= {100 + k for k in order[:4]}
     assert [entry["image_id"] for entry in images] == sorted(expected)
     assert 4 < len(images) < 12
-    (bound,) = letters.bound
+    (bound,) = letters.scorers
     # on these images alone
     assert (bound.prepared, bound.closed, len(bound.dataset)) == (1, 1, len(images))
     texts: dict[tuple[int, str], str] = captions.set_index(["image_id", "set"])["caption"].to_dict()
@@ -252,7 +239,7 @@ def test_what_is_known_is_not_explained_again(
     monkeypatch.setattr(LettersScorer, "explanation_version", 2)
     assert [run.explained(2, store) for _ in range(2)] == [fewer] * 2
     # the first run scored; of the others, the third and the last found all of it in the store
-    assert [bound.prepared for bound in letters.bound] == [1, 1, 1, 0, 1, 1, 0]
+    assert [bound.prepared for bound in letters.scorers] == [1, 1, 1, 0, 1, 1, 0]
 
 
 @pytest.mark.parametrize(
@@ -271,7 +258,7 @@ def test_a_metric_that_cannot_explain_is_a_warning(
     run.named["letters"] = (asked, run.named["letters"][1])
     assert run.explained(3)["metrics"] == {}
     assert warning in caplog.text
-    assert [bound.closed for bound in asked.bound] == [1]
+    assert [bound.closed for bound in asked.scorers] == [1]
 
 
 def test_the_leading_column_is_a_result() -> None:
@@ -285,6 +272,5 @@ def test_the_leading_column_is_a_result() -> None:
         metric("X", None),
         metric("CLIPScore (random)", 0.95, untrained=True),
     ]
-    assert leading_column(metrics) == "BLEU-1"
-    assert leading_column(metrics[-1:]) == "CLIPScore (random)"
-    assert leading_column([metric("Y", 0.9, status="failed")]) is None
+    given = (metrics, metrics[-1:], [metric("Y", 0.9, status="failed")])
+    assert list(map(leading_column, given)) == ["BLEU-1", "CLIPScore (random)", None]

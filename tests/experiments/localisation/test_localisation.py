@@ -4,6 +4,7 @@ import json
 import os
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -161,11 +162,10 @@ def test_marks_of_no_caption_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("higher", [True, False])
 def test_marks_are_ratings_where_there_are_none(tmp_path: Path, higher: bool) -> None:
-    data = load_table(marked_file(tmp_path), higher_is_better=higher)
-    values = [j.human["human"] for j in data.judged]
-    assert values == [(float(higher) - 1,)] * 7 + [(float(higher),)]
-    rated = marked_file(tmp_path, rating=3)
-    assert {j.human["human"] for j in load_table(rated).judged} == {(3.0,)}
+    for fields, expected in (({}, [(higher - 1.0,)] * 7 + [(float(higher),)]),
+                             ({"rating": 3}, [(3.0,)] * 8)):  # fmt: skip
+        data = load_table(marked_file(tmp_path, **fields), higher_is_better=higher)
+        assert [j.human["human"] for j in data.judged] == expected
     for text in ("a dog", "a\u0007dog"):
         flags = one_marked(tmp_path, candidate=text, words=[0, 1])
         assert load_table(flags).judged[0].wrong == (False, True)
@@ -205,12 +205,9 @@ def explanation(metric: Metric, data: CaptionDataset, caption: str) -> Mapping[s
     scorer = metric.bind(data)
     if not isinstance(scorer, Scorer):
         pytest.skip(str(scorer))
-    scorer.prepare()
-    try:
-        explained = scorer.explain(caption, 0)
-    finally:
-        scorer.close()
-    return explained
+    with closing(scorer):
+        scorer.prepare()
+        return scorer.explain(caption, 0)
 
 
 @pytest.mark.parametrize(

@@ -52,14 +52,11 @@ ARGUMENTS = (
 )  # fmt: skip
 
 
-def score(*arguments: str, cwd: Path) -> str:
-    """What the command does with these arguments, in this process; what it prints."""
-    out = next((a.partition("=")[2] for a in arguments if a.startswith("hydra.run.dir")), "none")
-    options = [a for a in arguments if not a.startswith("hydra.")]
+def score(*options: str, out: str, cwd: Path) -> str:
+    """What the command prints with these options, run in this process in the folder `cwd`."""
     config = compose_config(["experiment=score", *options, f"paths.cache={cwd / 'cache'}"])
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed), contextlib.chdir(cwd):
-        (cwd / out).mkdir(exist_ok=True)
         run_configured(config, cwd / out)
     return printed.getvalue()
 
@@ -76,7 +73,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     first = rows.iloc[:50].rename(columns={"caption": "candidate"})
     first.to_csv(path / "tables/a.csv", index=False)
     rows.iloc[50:].to_json(path / "tables/b.jsonl", orient="records", lines=True)
-    score(*ARGUMENTS, "hydra.run.dir=one", cwd=path)
+    score(*ARGUMENTS, out="one", cwd=path)
     return path
 
 
@@ -102,14 +99,14 @@ def test_a_killed_run_continues_and_ends_with_the_same_bytes(folder: Path) -> No
     (two / "part-00000.parquet").write_bytes(whole["part-00000.parquet"][:500])
     (two / ".part-00003.parquet.x").write_bytes(b"half")
     (two / "_manifest.json").unlink()
-    score(*ARGUMENTS, "hydra.run.dir=two", cwd=folder)
+    score(*ARGUMENTS, out="two", cwd=folder)
     assert parts(folder / "two") == whole
     assert (two / "part-00001.parquet").stat().st_mtime_ns == written
 
 
 def test_captions_of_a_block_are_not_retained(folder: Path) -> None:
     """A memory of every caption would grow with the table: it once was .8 kB per caption."""
-    score(*ARGUMENTS, "cache.enabled=false", "hydra.run.dir=forgetful", cwd=folder)
+    score(*ARGUMENTS, "cache.enabled=false", out="forgetful", cwd=folder)
     assert not tokenizers.get("ptb")._memory
     store = MemoryStore()
     store.put_many("parses", {b"key": b"value"})
@@ -119,7 +116,7 @@ def test_captions_of_a_block_are_not_retained(folder: Path) -> None:
 
 def test_another_request_leaves_no_part_of_the_one_before(folder: Path) -> None:
     shutil.copytree(folder / "one", folder / "three")
-    score(*ARGUMENTS, "task.block=100", "metric.cider.sigma=5", "hydra.run.dir=three", cwd=folder)
+    score(*ARGUMENTS, "task.block=100", "metric.cider.sigma=5", out="three", cwd=folder)
     assert sorted(parts(folder / "three")) == [
         "_manifest.json", "part-00000.parquet", "part-00001.parquet",
     ]  # fmt: skip
@@ -137,7 +134,7 @@ def test_references_in_the_rows(folder: Path) -> None:
     write_lines(folder / "own.jsonl", rows)
     printed = score(
         "captions=own.jsonl", "metrics=[rouge_l,bigram_model,faier]", "task.block=3",
-        "report=none", "hydra.run.dir=own", cwd=folder,
+        "report=none", out="own", cwd=folder,
     )  # fmt: skip
     lines = (
         "bigram_model skipped: a score depends on all captions of a dataset", "faier skipped",
@@ -158,7 +155,7 @@ def test_ciders_idf_of_the_tables_themselves(folder: Path) -> None:
     for block in (7, 1000):
         score(
             "captions=corpus.jsonl", "metrics=[cider,cider_r]", f"task.block={block}",
-            "report=none", f"hydra.run.dir=corpus{block}", cwd=folder,
+            "report=none", out=f"corpus{block}", cwd=folder,
         )  # fmt: skip
     few, many = (scores(folder / f"corpus{block}") for block in (7, 1000))
     whole, index = own_dataset(list(read_rows([folder / "corpus.jsonl"], None, Tidy())))
@@ -184,7 +181,7 @@ def test_ciders_idf_of_the_tables_themselves(folder: Path) -> None:
     write_lines(folder / "two.jsonl", rows[:2])
     score(
         "captions=two.jsonl", "metrics=[cider]", f"metric.cider.idf={idf}", "report=none",
-        "hydra.run.dir=idf", cwd=folder,
+        out="idf", cwd=folder,
     )  # fmt: skip
     np.testing.assert_array_equal(scores(folder / "idf")["CIDEr"], few["CIDEr"][:2])
 
@@ -217,7 +214,7 @@ def test_blocks_that_are_there_take_no_time(folder: Path, monkeypatch: pytest.Mo
     (folder / "left/scores/part-00003.parquet").unlink()
     begun = []
     monkeypatch.setattr(line, "begin", begun.append)
-    score(*ARGUMENTS, "hydra.run.dir=left", cwd=folder)
+    score(*ARGUMENTS, out="left", cwd=folder)
     assert [part.number for part in begun if part.number] == ["block 4 of 4"]
 
 
@@ -243,7 +240,7 @@ def test_a_wrong_row_is_refused_before_anything_is_scored(
     with pytest.raises(MetaevalError) as error:
         score(
             *given, "dataset=scenes", "dataset.limit=30", "metrics=[bleu]", "task.block=1",
-            f"hydra.run.dir={tmp_path}/run", cwd=folder,
+            out=f"{tmp_path}/run", cwd=folder,
         )  # fmt: skip
     message = str(error.value)
     assert (error.value.exit_code, words in message) == (2, True), message
@@ -316,7 +313,7 @@ def test_a_metric_that_fails_on_one_block_keeps_the_scores_of_the_others(tmp_pat
     write_lines(tmp_path / "rows.jsonl", rows)
     printed = score(
         "captions=rows.jsonl", "metrics=[callable,rouge_l]", "task.block=2",
-        f"metric.callable.function={__name__}.letters", "hydra.run.dir=run", cwd=tmp_path,
+        f"metric.callable.function={__name__}.letters", out="run", cwd=tmp_path,
     )  # fmt: skip
     failed, rouge = map(result(tmp_path / "run").metric, ("letters", "ROUGE-L"))
     assert (failed.status, rouge.status, failed.reason[:18], failed.reason in printed) == (
@@ -365,7 +362,7 @@ def test_killed_at_any_block_it_ends_with_the_same_bytes(scoring: str, folder: P
     options = [
         *ARGUMENTS[1:], "captions=many.parquet", "task.block=100", f"paths.cache={folder}/cache",
     ]  # fmt: skip
-    score(*options, f"hydra.run.dir={scoring}whole", cwd=folder)
+    score(*options, out=f"{scoring}whole", cwd=folder)
     out, killed = folder / f"{scoring}killed", 0
     moments = [(2, "worker"), (4, "command"), (9, "command")]
     for after, victim in moments if scoring == "ray" else moments[2:]:
@@ -386,5 +383,5 @@ def test_killed_at_any_block_it_ends_with_the_same_bytes(scoring: str, folder: P
         process.kill()
         killed += process.wait() == -signal.SIGKILL
     assert killed == (3 if scoring == "ray" else 1)
-    score(*options, f"task.scoring={scoring}", f"hydra.run.dir={out.name}", cwd=folder)
+    score(*options, f"task.scoring={scoring}", out=out.name, cwd=folder)
     assert parts(out) == parts(folder / f"{scoring}whole")

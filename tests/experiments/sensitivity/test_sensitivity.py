@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import t
 
 from metaeval.choices import list_choices
 from metaeval.errors import ConfigError
@@ -37,6 +36,7 @@ from metaeval.runs import files as results
 from metaeval.runs.records import HUMAN, ScoreColumn
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
 from tests.corruptions.language.captions import dataset
+from tests.experiments.judgments.test_controls import p_of
 from tests.shared import run_here
 
 CHOSEN = "[wrong_colour,typos,repeat_caption,empty,lower_case,there_is,truth_replace_object,random]"
@@ -133,8 +133,8 @@ def test_beyond_fluency_is_of_the_images_where_the_language_model_is_wrong(
 ) -> None:
     left = gaps_of(run, "BLEU-1", "Colour")[gaps_of(run, "Bigram model", "Colour") <= 0]
     cell = profile(result, "BLEU-1")["Colour"]
-    assert cell["beyond_fluency_n"] == len(left) > 0
-    assert cell["beyond_fluency"] == pytest.approx((left > 0).mean() + (left == 0).mean() / 2)
+    expected = pytest.approx((left > 0).mean() + (left == 0).mean() / 2)
+    assert (cell["beyond_fluency_n"], cell["beyond_fluency"]) == (len(left), expected)
 
 
 def test_what_is_missed_is_counted_and_shown(result: MeasuredResult) -> None:
@@ -323,12 +323,6 @@ def outcomes(tables: dict[str, np.ndarray]) -> dict[str, Outcomes]:
     return {each.measure.key: each for each in made.outcomes()}
 
 
-def p_of(difference: float, replicates: list[float]) -> float:
-    """Student's t of the bootstrap's error, for N images."""
-    error = np.std(replicates, ddof=1) * np.sqrt(N / (N - 1))
-    return float(2 * t.sf(abs(difference) / error, N - 1))
-
-
 def scores(seed: int, shift: float) -> np.ndarray:
     table = np.random.default_rng(seed).normal(size=(N, 4))
     table[:, 0] += shift
@@ -353,8 +347,9 @@ def test_a_difference_and_its_p_are_those_of_resampled_images(gaps: bool) -> Non
     draws = [np.repeat(np.arange(N), counts) for counts in COUNTS]
     replicates = [drawn_auc(common, d) - drawn_auc(b, d) for d in draws]
     expected = drawn_auc(common, np.arange(N)) - drawn_auc(b, np.arange(N))
-    assert test.difference == pytest.approx(expected, abs=1e-12)  # sums of halves are exact
-    assert test.p == pytest.approx(p_of(expected, replicates), rel=1e-9)
+    p = pytest.approx(p_of(expected, replicates, N), rel=1e-9)
+    # sums of halves are exact
+    assert (test.difference, test.p) == (pytest.approx(expected, abs=1e-12), p)
 
 
 def test_rewrites_are_compared_on_the_same_images() -> None:
@@ -365,7 +360,7 @@ def test_rewrites_are_compared_on_the_same_images() -> None:
     assert test.difference == pytest.approx(gaps.mean(), abs=1e-6)
     drawn = [np.average(gaps, weights=c) for c in COUNTS]
     assert test.p == pytest.approx(
-        p_of(test.difference, drawn), rel=1e-4
+        p_of(test.difference, drawn, N), rel=1e-4
     )  # values are rounded to 20 bits
 
 
