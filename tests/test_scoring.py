@@ -179,14 +179,28 @@ class Needy(LengthRatio):
 source_digest(Needy)
 
 
-def test_a_metric_with_a_missing_part_is_skipped_with_reason_and_remedy() -> None:
-    metric = Needy()
+class Broken(LengthRatio):
+    def bind(self, dataset: CaptionDataset, store: Store | None = None) -> Scorer | Absent:
+        raise KeyError("no such region")
+
+
+@pytest.mark.parametrize(
+    ("metric", "outcome"),
+    [
+        (Needy(), ("skipped", "no weights", "python -m metaeval doctor --install weights")),
+        (Broken(), ("failed", "KeyError: 'no such region'", None)),
+    ],
+    ids=["absent", "broken"],
+)
+def test_a_metric_that_cannot_be_bound_has_no_scores(
+    metric: LengthRatio, outcome: tuple[str | None, ...]
+) -> None:
     metric.fetch = lambda dataset: None  # type: ignore[method-assign]
     done = score_captions(metric, _dataset(), CAPTIONS, INDEX, MemoryStore())
-    remedy = "python -m metaeval doctor --install weights"
-    assert (done.status, done.reason, done.remedy) == ("skipped", "no weights", remedy)
-    assert (done.scores, done.columns, done.signatures) == (None, metric.columns, (None, None))
-    assert metric.scorers == []
+    assert (done.status, done.reason, done.remedy) == outcome
+    assert (done.scores, done.columns, done.signatures, metric.scorers) == (
+        None, metric.columns, (None, None), [],
+    )  # fmt: skip
 
 
 def test_binding_says_what_a_run_would_say_before_any_score() -> None:
@@ -197,16 +211,6 @@ def test_binding_says_what_a_run_would_say_before_any_score() -> None:
     assert (metric.scorers, metric.scorers[0].prepared) == ([bound.scorer], 0)
     done = score_captions(metric, _dataset(), CAPTIONS, INDEX, store)
     assert (done.columns, done.signatures) == (bound.columns, bound.signatures)
-
-
-def test_an_exception_in_bind_is_a_failure() -> None:
-    class Broken(LengthRatio):
-        def bind(self, dataset: CaptionDataset, store: Store | None = None) -> Scorer | Absent:
-            raise KeyError("no such region")
-
-    done = score_captions(Broken(), _dataset(), CAPTIONS, INDEX, MemoryStore())
-    reason = "KeyError: 'no such region'"
-    assert (done.status, done.reason, done.signatures) == ("failed", reason, (None, None))
 
 
 def test_the_result_of_a_column_is_what_became_of_it() -> None:

@@ -160,13 +160,6 @@ def test_a_metric_with_gaps_meets_the_best_control_of_its_items() -> None:
         assert (against.control, made) == ("model", expected), measure
 
 
-def test_a_metric_equal_to_the_control_is_not_above_it() -> None:
-    same = scores(1.0, 1)
-    columns = [column("metric", same), column("model", same, control=True)]
-    (pair,) = compared(columns)[1]["rank_order_rho"].comparisons
-    assert not pair.is_significant()
-
-
 @pytest.mark.parametrize(
     ("steps", "named"),
     [((0, 3, 3.3), ("Half → Human", "Random → Half")), ((0, 1, 2), (None, None))],

@@ -1,8 +1,8 @@
 """Metrics against people: published numbers, statistics from the files alone, the same bytes."""
 
-import json
 import re
 import shutil
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -113,27 +113,23 @@ def test_flickr8k_equals_published_numbers(
     assert {name: found[name] for name in expected} == pytest.approx(expected, abs=tolerance)
 
 
-def own_table(folder: Path, n_images: int = 25) -> Path:
+def own_lines(n_images: int = 25) -> Iterator[dict[str, Any]]:
     """Four systems whose captions share more or fewer words with the references, and raters who
     notice."""
     rng = np.random.default_rng(0)
     text = "a man dog runs over the green grass with his red ball near"
-    words = np.array(text.split())
-    lines = []
     for i in range(n_images):
-        references = [" ".join(rng.permutation(words)[:8]) for _ in range(3)]
-        for system, kept in (("one", 8), ("two", 6), ("three", 4), ("four", 1)):
-            own = references[0].split()
-            candidate = [
-                *own[:kept],
-                *rng.permutation(["x", "y", "z", "u", "v", "w", "q"])[: 8 - kept],
-            ]
-            human = np.clip(np.round(kept / 2 + rng.normal(0, 1, size=3)), 0, 5).tolist()
-            lines.append(
-                {"image_id": i, "candidate": " ".join(candidate), "references": references,
-                 "human": human, "system": system}
-            )  # fmt: skip
-    return write_lines(folder / "judged.jsonl", lines)
+        references = [" ".join(rng.permutation(text.split())[:8]) for _ in range(3)]
+        for system, n in (("one", 8), ("two", 6), ("three", 4), ("four", 1)):
+            others = rng.permutation(["x", "y", "z", "u", "v", "w", "q"])[: 8 - n]
+            candidate = " ".join([*references[0].split()[:n], *others])
+            human = np.clip(np.round(n / 2 + rng.normal(0, 1, size=3)), 0, 5).tolist()
+            yield {"image_id": i, "candidate": candidate, "references": references,
+                   "human": human, "system": system}  # fmt: skip
+
+
+def own_table(folder: Path, n_images: int = 25) -> Path:
+    return write_lines(folder / "judged.jsonl", own_lines(n_images))
 
 
 @pytest.fixture(scope="module")
@@ -205,7 +201,7 @@ def test_the_stored_result_of_other_ratings_is_not_taken(
     given = ("dataset=table", f"dataset.file={table}", "metrics=[bleu]")
     first, second = (run_in(tmp_path, *given, out=out) for out in "ab")
     assert (second, len(n_computed)) == (first, 1)
-    changed, *lines = map(json.loads, table.open())
+    changed, *lines = own_lines(8)
     changed["human"][0] = 5 - changed["human"][0]
     write_lines(table, [changed, *lines])
     assert run_in(tmp_path, *given, out="c").metrics != first.metrics
@@ -219,7 +215,7 @@ def with_lines(folder: Path, lines: list[dict[str, Any]], **options: str) -> Jud
 @pytest.mark.parametrize("ratings", ["mean", "each"])
 def test_people_are_the_ceiling(tmp_path: Path, ratings: str) -> None:
     """The expectation over which rating of each caption is left out: Pearson of all choices."""
-    lines = [json.loads(line) for line in own_table(tmp_path, 9).open()]
+    lines = list(own_lines(9))
     raters = np.array([line["human"] for line in lines])
     others = np.concatenate([np.delete(raters, k, axis=1) for k in range(3)])
     one = np.repeat(raters.T.ravel(), 1 if ratings == "mean" else 2)
@@ -241,7 +237,7 @@ def test_people_are_the_ceiling(tmp_path: Path, ratings: str) -> None:
 def test_the_ceiling_does_not_depend_on_the_order_of_the_ratings(tmp_path: Path) -> None:
     """Sorted rows are minimum, middle, maximum: the columns are not raters, and the sentence about
     "one person" was false of them. The value is that of the same ratings in any order."""
-    lines = [json.loads(line) for line in own_table(tmp_path, 12).open()]
+    lines = list(own_lines(12))
     options = {"ratings": "each", "statistic": "kendall_tau_c"}
     in_order = [{**line, "human": sorted(line["human"])} for line in lines]
     plain, ordered = (
@@ -297,9 +293,8 @@ def test_what_remains_given_length(run: Path, tmp_path: Path) -> None:
     """Partial r by least squares: the residuals of scores and ratings on length, correlated."""
     constant = read_result(run / results.STATISTICS).metric("CIDEr")  # all captions: eight words
     assert constant.numbers.value("length_controlled") is None
-    lines = [json.loads(line) for line in own_table(tmp_path, 12).open()]
     lines = [{**line, "candidate": line["candidate"] + " and" * (k % 5)}
-             for k, line in enumerate(lines)]  # fmt: skip
+             for k, line in enumerate(own_lines(12))]  # fmt: skip
     result = run_table(tmp_path, lines, "metrics=[cider]")
     human = np.array([np.mean(line["human"]) for line in lines])
     words = np.array([len(line["candidate"].split()) for line in lines], dtype=float)
@@ -327,7 +322,7 @@ def test_few_values_and_few_pairs_are_noted(tmp_path: Path) -> None:
 def test_a_run_without_bleu(tmp_path: Path, capsys) -> None:
     """`metric=[…]` leaves BLEU out: nothing is to be set for it. Captions without references say
     why CIDEr has no score, and metrics are compared on the rows that all could score."""
-    lines = [json.loads(line) for line in own_table(tmp_path, 12).open()]
+    lines = list(own_lines(12))
     lines[:4] = [{**line, "references": []} for line in lines[:4]]
     summary = run_table(tmp_path, lines, "metric=[cider,rouge_l]")
     facts = {m.name: m.numbers.facts for m in summary.metrics}
@@ -490,15 +485,15 @@ def test_captions_are_sorted_and_searched_in_a_browser(run: Path, tmp_path: Path
         assert page.errors == []
 
 
-@pytest.mark.parametrize("levels", [3, 30])
-def test_few_ratings_have_violins_and_many_hexagons(levels: int) -> None:
-    rng = np.random.default_rng(0)
-    ratings = rng.integers(levels, size=200).astype(float)
+@pytest.mark.parametrize(
+    ("levels", "kind"), [(3, "FillBetweenPolyCollection"), (30, "PolyCollection")]
+)
+def test_few_ratings_have_violins_and_many_hexagons(levels: int, kind: str) -> None:
+    ratings = np.arange(200.0) % levels
     ratings[:3] = np.nan
-    frame = pd.DataFrame({"A": rng.normal(size=200), "B": np.where(ratings > 1, np.nan, 1.0)})
+    frame = pd.DataFrame({"A": np.arange(200) % 7, "B": np.where(ratings > 1, np.nan, 1.0)})
     figure = by_rating(frame, ratings).figures["by-rating"]
-    kinds = [{type(c).__name__ for c in axes.collections} for axes in figure.axes]
-    assert kinds[0] == ({"FillBetweenPolyCollection"} if levels == 3 else {"PolyCollection"})
+    assert {type(c).__name__ for c in figure.axes[0].collections} == {kind}
     assert [axes.get_title() for axes in figure.axes] == ["A", "B"]
 
 

@@ -50,13 +50,15 @@ def trust(folder: Path, out: str, *options: str, code: int = 0) -> dict[str, tup
         env={"METAEVAL_CACHE": str(folder / "cache")},
     )
     assert done.returncode == code, done.stderr
-    found = {}
-    for item in ("drawn", "mine"):
-        where = folder / out / "items" / item
-        result = json.loads((where / "statistics.json").read_text())
-        ran = (where / "scores.parquet").stat().st_mtime_ns
-        found[item] = ran, {m["column"]["name"]: m for m in result["metrics"]}
-    return found
+    items = {item: folder / out / "items" / item for item in ("drawn", "mine")}
+    results = {k: json.loads((item / "statistics.json").read_text()) for k, item in items.items()}
+    return {
+        name: (
+            (item / "scores.parquet").stat().st_mtime_ns,
+            {m["column"]["name"]: m for m in results[name]["metrics"]},
+        )
+        for name, item in items.items()
+    }
 
 
 def write_data(folder: Path, n: int) -> None:
@@ -81,10 +83,8 @@ def test_a_damaged_item_is_run_again_with_a_word(
 ) -> None:
     folder = tmp_path / "a"
     folder.mkdir()
-    result = item_run("a", {"M": 0.6}).result
-    assert result is not None
     write_info(folder / "run.json", RunInfo(status="finished"))
-    write_result(folder / "statistics.json", result)
+    write_result(folder / "statistics.json", item_run("a", {"M": 0.6}).result)
     (folder / "key").write_text("k")
     there = [stored_item(folder, key) is not None for key in ("k", "of other options")]
     assert (there, capsys.readouterr().out) == ([True, False], "")
@@ -99,7 +99,6 @@ def test_a_damaged_item_is_run_again_with_a_word(
 
 def with_signature(signature: str, **column: Any) -> MeasuredResult:
     result = item_run("a", {"M": 0.6}).result
-    assert result is not None
     of = result.metric("M")
     changed = {"signature": signature, "column": replace(of.column, **column)}
     return result.model_copy(update={"metrics": (of.model_copy(update=changed),)})

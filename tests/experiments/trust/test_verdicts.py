@@ -82,7 +82,6 @@ def test_a_metric_must_beat_every_control() -> None:
 
 def as_control(run: Any, name: str) -> Any:
     """The run with a column as a control of the family of the first one."""
-    assert run.result is not None
     metrics = tuple(
         m
         if m.name != name
@@ -114,7 +113,6 @@ def test_what_is_not_admitted_counts_for_no_metric(
 
 def test_a_run_needs_replicates_and_every_blind_control() -> None:
     run = item_run("a", {"A": 0.9, "Brevity": 0.6})
-    assert run.result is not None
     others = tuple(m for m in run.result.metrics if m.name != "Length")
     without = replace(run, result=run.result.model_copy(update={"metrics": others}))
     for changed, reason in (
