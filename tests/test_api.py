@@ -27,11 +27,10 @@ from metaeval.data.scenes import load_scenes
 from metaeval.errors import ConfigError, InputError, StrictError
 from metaeval.metrics.ngram.rouge import RougeL
 from metaeval.results.files import write_info, write_result
-from metaeval.results.measured import Extra
 from metaeval.results.run import ExperimentInfo, RunInfo
+from tests.experiments.trust.trust_cases import cell_of, item_run, trust_result
 from tests.forked import run_command
-from tests.results.measured_results import measured_result
-from tests.shared import run_here, write_json
+from tests.shared import write_json
 
 GTS = {
     7: ["two dogs run over the grass .", "dogs are running"],
@@ -44,8 +43,7 @@ CAPTIONS = [texts[0] for texts in RES.values()]
 
 
 def test_it_names_what_it_offers() -> None:
-    assert dir(metaeval) == sorted(metaeval.__all__)
-    assert len(metaeval.__all__) == 10
+    assert (dir(metaeval), len(metaeval.__all__)) == (sorted(metaeval.__all__), 10)
     with pytest.raises(AttributeError, match="no attribute 'scores'"):
         _ = metaeval.scores
 
@@ -67,10 +65,9 @@ def test_all_forms_of_input_give_the_same_scores(tmp_path: Path) -> None:
     metrics = ["bleu", "rouge_l", "cider"]
     by_list = metaeval.score(CAPTIONS, REFERENCES, metrics=metrics).table.iloc[:, 2:]
     assert len(by_list.columns) == 6
-    rows = [{"image_id": i, "caption": RES[i][0]} for i in RES]
-    results = write_json(tmp_path / "results.json", rows)
-    captions = captions_file(tmp_path, GTS)
     table = pd.DataFrame({"image_id": list(RES), "caption": CAPTIONS})
+    results = write_json(tmp_path / "results.json", table.to_dict("records"))
+    captions = captions_file(tmp_path, GTS)
     for candidates, references in [
         (RES, GTS),
         ({i: texts[0] for i, texts in RES.items()}, GTS),
@@ -83,12 +80,11 @@ def test_all_forms_of_input_give_the_same_scores(tmp_path: Path) -> None:
         assert scored.table["image_id"].tolist() == [3, 5, 7]
         pd.testing.assert_frame_equal(scored.table.iloc[:, 2:], by_list)
     # pycocoevalcap itself, on texts that are tokenised already
-    tokenised = {i: [t.replace(" .", "") for t in texts] for i, texts in GTS.items()}
-    corpus, each = CocoCider().compute_score({i: tokenised[i] for i in RES}, RES)
-    np.testing.assert_allclose(by_list["CIDEr"], each, atol=1e-9)
-    assert scored.corpus["CIDEr"] == pytest.approx(corpus, abs=1e-9)
-    each = Rouge().compute_score({i: tokenised[i] for i in RES}, RES)[1]
-    np.testing.assert_allclose(by_list["ROUGE-L"], each, atol=1e-9)
+    tokenised = {i: [text.replace(" .", "") for text in GTS[i]] for i in RES}
+    for name, oracle in (("CIDEr", CocoCider()), ("ROUGE-L", Rouge())):
+        corpus, each = oracle.compute_score(tokenised, RES)
+        np.testing.assert_allclose(by_list[name], each, atol=1e-9)
+        assert scored.corpus[name] == pytest.approx(corpus, abs=1e-9)
 
 
 def test_a_metric_of_the_user_that_fails_raises() -> None:
@@ -107,12 +103,6 @@ def test_a_metric_of_the_user_that_fails_raises() -> None:
     done = subprocess.run([sys.executable], input=code, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (1, "[5.0, 3.0]\n"), done.stderr
     assert "StrictError: metric '" in done.stderr.splitlines()[-1]
-
-
-@pytest.mark.parametrize("captions", ["a dog runs", b"a dog", [7]])
-def test_what_is_not_a_list_of_captions_is_not_corrupted(captions: Any) -> None:
-    with pytest.raises(InputError, match=r"is one text, not a list|is a number, not a string"):
-        metaeval.corrupt(captions, "shuffle", rate=0.5)
 
 
 def test_a_caption_is_the_same_composed_and_decomposed() -> None:
@@ -142,8 +132,8 @@ def test_candidates_and_references_in_any_container() -> None:
     assert scored.isna().tolist() == [False, True]
 
 
-def test_rows_of_one_image_keep_their_references(tmp_path: Path) -> None:
-    """Each row against its own references, as pycocoevalcap scores it and as the command does."""
+def test_rows_of_one_image_keep_their_references() -> None:
+    """Each row against its own references, as pycocoevalcap scores it."""
     table = pd.DataFrame(
         {
             "image_id": [1, 1, 2, 1],
@@ -151,10 +141,10 @@ def test_rows_of_one_image_keep_their_references(tmp_path: Path) -> None:
             "references": [["a dog runs"], ["a cat sits", "cat"], ["a red bus"], ["a dog runs"]],
         }
     )
-    calls = []
+    calls: set[tuple[int, str, tuple[str, ...]]] = set()
 
     def spy(captions: list[str], references: list[list[str]], image_ids: list[int]) -> list[float]:
-        calls.append(list(zip(image_ids, captions, map(tuple, references), strict=True)))
+        calls.update(zip(image_ids, captions, map(tuple, references), strict=True))
         return [0.0] * len(captions)
 
     scored = metaeval.score(table, metrics=["rouge_l", spy])
@@ -162,52 +152,47 @@ def test_rows_of_one_image_keep_their_references(tmp_path: Path) -> None:
         Rouge().calc_score([caption], references)
         for caption, references in zip(table["caption"], table["references"], strict=True)
     ]
-    assert scored.table["ROUGE-L"].tolist() == pytest.approx(expected, abs=1e-12)
-    assert scored.table["image_id"].tolist() == [1, 1, 2, 1]
-    assert {call for several in calls for call in several} == {
+    made = scored.table[["image_id", "ROUGE-L"]].to_dict("list")
+    assert made == {"image_id": [1, 1, 2, 1], "ROUGE-L": pytest.approx(expected, abs=1e-12)}
+    assert calls == {
         (1, "a cat", ("a cat sits", "cat")),
         (1, "a dog", ("a dog runs",)),
         (2, "a bus", ("a red bus",)),
     }
-    table.to_json(tmp_path / "t.jsonl", orient="records", lines=True)
-    table = f"captions={tmp_path}/t.jsonl"
-    run_here(tmp_path, "experiment=score", table, "metrics=[rouge_l]", "report=none")
-    run = pd.read_parquet(tmp_path / "OUT/scores/part-00000.parquet")
-    assert run["ROUGE-L"].tolist() == scored.table["ROUGE-L"].tolist()
 
 
 def test_a_metric_that_depends_on_its_batch_is_named() -> None:
     def relative(captions: list[str]) -> list[float]:
         return [len(c) / max(map(len, captions)) for c in captions]
 
-    said = metaeval.score(["a dog", "a", "a cat sits"], metrics=[relative]).notes
-    assert said == ("relative depends on the captions scored with it.",)
+    notes = metaeval.score(["a dog", "a", "a cat sits"], metrics=[relative]).notes
+    assert notes == ("relative depends on the captions scored with it.",)
 
 
 def test_a_corpus_score_is_no_mean_where_counts_add_up() -> None:
     scored = metaeval.score(CAPTIONS, REFERENCES, metrics=["bleu", "cider"])
     assert scored.aggregates == {**{f"BLEU-{n}": "corpus" for n in range(1, 5)}, "CIDEr": "mean"}
-    assert f"<td>{scored.corpus['BLEU-1']:.4f}</td>" in scored._repr_html_()
+    bleu, mean = scored.corpus["BLEU-1"], scored.table.mean(numeric_only=True)
     # by hand: 3 of 4, 5 of 5 and 3 of 3 words are in the references; 12 words against 5 + 8 + 3
-    mean = scored.table.mean(numeric_only=True)
-    assert scored.corpus["BLEU-1"] == pytest.approx(11 / 12 * np.exp(1 - 16 / 12))
-    assert scored.corpus["BLEU-1"] != pytest.approx(mean["BLEU-1"])
+    assert bleu == pytest.approx(11 / 12 * np.exp(1 - 16 / 12))
+    assert bleu != pytest.approx(mean["BLEU-1"])
     assert scored.corpus["CIDEr"] == pytest.approx(mean["CIDEr"])
-    assert "BLEU-1" in str(scored)
+    shown = ("BLEU-1" in str(scored), f"<td>{bleu:.4f}</td>" in scored._repr_html_())
+    assert shown == (True, True)
 
 
 def test_several_captions_of_an_image_and_none_are_fine() -> None:
     table = pd.DataFrame({"image_id": ["b", "a", "b"], "caption": ["x y", "", "x"]})
     scored = metaeval.score(table, {"a": ["x"], "b": ["x y"], "c": ["z"]}, metrics="rouge_l")
-    assert scored.table["image_id"].tolist() == ["b", "a", "b"]
-    assert scored.table["ROUGE-L"].tolist()[:2] == [1.0, 0.0]
+    rows = list(zip(scored.table["image_id"], scored.table["ROUGE-L"], strict=True))
+    assert rows[:2] == [("b", 1.0), ("a", 0.0)]
     assert scored.notes == ("1 images have references and no candidate: they are left out.",)
 
 
 def test_metrics_that_need_what_is_not_given_are_skipped_with_a_reason() -> None:
     scored = metaeval.score(["a dog"], metrics=["rouge_l", "vifidel", "length"])
+    assert (scored.table["Length"][0], list(scored.skipped)) == (2, ["rouge_l", "vifidel"])
     assert scored.skipped["rouge_l"] == "skipped: none of the images has a reference"
-    assert scored.table["Length"][0] == 2
     assert scored.skipped["vifidel"].startswith("skipped: no objects were given")
 
 
@@ -264,14 +249,13 @@ def test_what_does_not_fit_is_refused(arguments: Any, options: Any, problem: str
 def test_corrupt_is_what_an_experiment_does() -> None:
     scenes = load_scenes(limit=40)
     given = dict(zip(scenes.image_ids, scenes.human, strict=True))
-    spoiled = metaeval.corrupt(given, "shuffle", rate=0.5, seed=3)
-    expected = Shuffle(0.5).apply(scenes, 3)
-    assert spoiled["caption"].tolist() == [c.text for c in expected]
-    assert spoiled["applied"].tolist() == [c.applied for c in expected]
+    corrupted = metaeval.corrupt(given, "shuffle", rate=0.5, seed=3)
+    expected = [(c.text, c.applied) for c in Shuffle(0.5).apply(scenes, 3)]
+    assert list(zip(corrupted["caption"], corrupted["applied"], strict=True)) == expected
     # one caption alone, in a mapping, has the same fate
     last = scenes.image_ids[-1]
     alone = metaeval.corrupt({last: given[last]}, "shuffle", rate=0.5, seed=3)
-    assert alone["caption"][0] == spoiled["caption"].iloc[-1]
+    assert alone["caption"][0] == expected[-1][0]
     # words come from the corpus that is named
     other = metaeval.corrupt(["x y"], "random", corpus=["red blue"])
     assert other["caption"].tolist() == ["red blue"]
@@ -291,6 +275,9 @@ def test_corrupt_is_what_an_experiment_does() -> None:
         (([], "reverse"), {}, "no caption to corrupt"),
         ((["a b"], "no such"), {}, "unknown corruption 'no such'"),
         ((["a b"], "truth_replace_object"), {}, "cannot run"),
+        (("a dog runs", "reverse"), {}, "is one text, not a list"),
+        ((b"a dog", "reverse"), {}, "is one text, not a list"),
+        (([7], "reverse"), {}, "is a number, not a string"),
     ],
 )
 def test_corrupt_refuses(arguments: Any, options: Any, problem: str) -> None:
@@ -313,10 +300,9 @@ def test_a_run_is_the_commands(folder: Path) -> None:
     }  # fmt: skip
     run = metaeval.run("shuffle", metrics=["rouge_l"], out="it's [here]", quiet=True, **options)
     (metric,) = run.result.metrics
-    assert (metric.name, metric.status) == ("ROUGE-L", "ok")
-    table = run.table()
-    assert table["metric"].tolist() == ["ROUGE-L"]
-    assert table["rank_order_rho"][0] == metric.numbers.value("rank_order_rho")
+    (row,) = run.table().to_dict("records")
+    rho = metric.numbers.value("rank_order_rho")
+    assert (row["metric"], row["rank_order_rho"], metric.status) == ("ROUGE-L", rho, "ok")
     assert set(run.captions["set"]) == {"Shuffle 100%", "Shuffle 50%", "Shuffle 25%", "Human"}
     facts = (run.directory, len(run.scores), run.config["dataset"]["limit"])
     assert facts == (Path("it's [here]"), 20 * 4, 20)
@@ -325,12 +311,11 @@ def test_a_run_is_the_commands(folder: Path) -> None:
     assert done.returncode == 0, done.stderr
     same = metaeval.load_run("OUT")
     pd.testing.assert_frame_equal(same.scores, run.scores)
-    both = [(each.directory / "statistics.json").read_bytes() for each in (run, same)]
-    assert both[0] == both[1]
+    one, other = ((each.directory / "statistics.json").read_bytes() for each in (run, same))
+    assert one == other
     cell = run.show(height=300)._repr_html_()
-    assert cell.startswith("<iframe srcdoc=")
-    assert "ROUGE-L" in run._repr_html_()
-    assert [text for text in ("height:300px", "&lt;html") if text not in cell] == []
+    texts = ("<iframe srcdoc=", "height:300px", "&lt;html")
+    assert ([text in cell for text in texts], "ROUGE-L" in run._repr_html_()) == ([True] * 3, True)
 
 
 def test_a_run_that_cannot_be_says_why(folder: Path, tmp_path: Path) -> None:
@@ -369,14 +354,15 @@ def test_trust_tests_your_metric_next_to_others(
     found = metaeval.trust(
         metric=mine, battery="battery.yaml", metrics="rouge_l", out="OUT", quiet=True
     )
+    objects = "catch invented or wrong objects"
     assert {"ROUGE-L", "shared_words", "Longest copy"} <= set(found.matrix.index)
     assert found.words.loc["shared_words", "judge the language"] != "shown"  # it sees no order
-    assert found.matrix.loc["shared_words", "catch invented or wrong objects"] < 1
+    assert found.matrix.loc["shared_words", objects] < 1
     standing = found.standing("shared_words").set_index("use")
-    assert standing.loc["catch invented or wrong objects", "against"] == "ROUGE-L"
+    assert standing.loc[objects, "against"] == "ROUGE-L"
     assert len(found.table()) > len(found.standing("ROUGE-L")) > 0
-    assert "shared_words" in found._repr_html_()
-    assert "Your metric" in Path("OUT/report.html").read_text(encoding="utf-8")
+    page = Path("OUT/report.html").read_text(encoding="utf-8")
+    assert ("shared_words" in found._repr_html_(), "Your metric" in page) == (True, True)
     with pytest.raises(InputError, match="experiment=sensitivity"):
         _ = metaeval.api.TrustRun("OUT/items/small").result
 
@@ -384,32 +370,22 @@ def test_trust_tests_your_metric_next_to_others(
 def test_a_folder_of_a_trust_run_gives_its_matrix_and_your_metrics_standing(
     tmp_path: Path,
 ) -> None:
-    cells = [
-        {"use": "rank", "metric": "CIDEr", "word": "shown", "skill": 0.5, "tests": 1},
-        {"use": "rank", "metric": "mine", "word": "not shown", "skill": 0.25, "tests": 1},
-    ]
-    own = [{"metric": "mine", "use": "rank captioners", "word": "not shown", "skill": 0.25}]
-    extras = (
-        Extra.of("uses", "", [{"id": "rank", "use": "rank captioners"}]),
-        Extra.of("cells", "", cells),
-        Extra.of("own", "", own),
-    )
-    values: dict[str, float | None] = {"CIDEr": None, "mine": None}
-    for experiment in ("trust", "pairs"):
-        folder = tmp_path / experiment
-        fields: dict[str, Any] = {"experiment": experiment, "declared": (), "extras": extras}
-        write_result(folder / "statistics.json", measured_result(values, **fields))
-        facts = ExperimentInfo(name=experiment, title="", question="")
-        write_info(folder / "run.json", RunInfo(status="finished", experiment=facts))
+    result = trust_result(item_run("a", {"CIDEr": 0.9, "mine": 0.57}), own=["mine"])
+    for name, each in (("trust", result), ("arena", item_run("a", {"A": 0.6}).result)):
+        write_result(tmp_path / name / "statistics.json", each)
+        facts = ExperimentInfo(name=name, title="", question="")
+        write_info(tmp_path / name / "run.json", RunInfo(status="finished", experiment=facts))
     found = metaeval.load_run(tmp_path / "trust")
     assert isinstance(found, TrustRun)
-    assert found.matrix.to_dict() == {"rank captioners": {"CIDEr": 0.5, "mine": 0.25}}
-    for name, word in (("mine", "not shown"), ("CIDEr", "shown")):
+    use, names = "choose the better of two captions", ["CIDEr", "mine"]
+    # (.9 - .5) / (1 - .5) and (.57 - .5) / (1 - .5)
+    assert found.matrix.loc[names, use].tolist() == pytest.approx([0.8, 0.14])
+    for name in names:
         (one,) = found.standing(name).to_dict("records")
-        assert (one["use"], one["word"]) == ("rank captioners", word)
+        assert (one["use"], one["word"]) == (use, cell_of(result, name)["word"])
     with pytest.raises(ConfigError, match="unknown metric 'cider'; did you mean 'CIDEr'"):
         found.standing("cider")
-    assert not isinstance(metaeval.load_run(tmp_path / "pairs"), TrustRun)
+    assert not isinstance(metaeval.load_run(tmp_path / "arena"), TrustRun)
 
 
 def test_a_run_takes_records_and_a_table(folder: Path, tmp_path: Path) -> None:
@@ -429,9 +405,8 @@ def test_a_run_takes_records_and_a_table(folder: Path, tmp_path: Path) -> None:
         "judgments", dataset="table", dataset__file=records, out=tmp_path / "1", **options
     )
     two = metaeval.run("judgments", dataset=pd.DataFrame(records), out=tmp_path / "2", **options)
-    assert one.info.dataset is not None
-    assert len(one.scores) == len(records)
-    assert one.scores["score"].tolist() == two.scores["score"].tolist()
+    lengths = [len(record["mt"].split()) for record in records]
+    assert one.scores["score"].tolist() == two.scores["score"].tolist() == lengths
     with pytest.raises(metaeval.errors.InputError, match="dataset: no record"):
         metaeval.run("judgments", dataset=pd.DataFrame(), out=tmp_path / "3", **options)
     assert not (tmp_path / "3").exists()
@@ -451,24 +426,21 @@ def test_values_of_numpy_and_pandas_in_records_are_written_as_they_are(tmp_path:
         {"image_id": np.int64(1), "human": np.float32(0.5), "references": np.array(["a", "b"])},
         {"image_id": "x", "human": [np.float64(1.0)], "ok": np.bool_(True), "none": pd.NA},
     ]
-    written = []
-    for given in (records, table):
-        overrides: dict[str, Any] = {"dataset": given}
-        _write_records("judgments", overrides, tmp_path)
-        assert overrides.pop("dataset") == "table"
-        lines = Path(overrides["dataset__file"]).read_text().splitlines()
-        written.append([json.loads(line) for line in lines])
-    of_records, of_table = written
-    columns = {key: [row[key] for row in of_table] for key in ("human", "references", "n")}
-    assert columns == {
-        "human": [0.1, np.inf, None],  # inf is then refused
-        "references": [["a"], ["b", "c"], None],
-        "n": [1, None, 3],
-    }
-    assert of_records == [
+    as_written = [
         {"image_id": 1, "human": 0.5, "references": ["a", "b"]},
         {"image_id": "x", "human": [1.0], "ok": True, "none": None},
     ]
+    rows = [
+        {"image_id": 1, "candidate": "a dog", "human": 0.1, "references": ["a"], "n": 1},
+        # inf is then refused
+        {"image_id": 2, "candidate": "a dog", "human": np.inf, "references": ["b", "c"], "n": None},
+        {"image_id": 3, "candidate": "a dog", "human": None, "references": None, "n": 3},
+    ]
+    for given, expected in ((records, as_written), (table, rows)):
+        overrides: dict[str, Any] = {"dataset": given}
+        _write_records("judgments", overrides, tmp_path)
+        lines = Path(overrides["dataset__file"]).read_text().splitlines()
+        assert (overrides["dataset"], list(map(json.loads, lines))) == ("table", expected)
     with pytest.raises(InputError, match=r"'human': inf is not a number"):
         load_table(tmp_path / "dataset.jsonl")
 

@@ -13,7 +13,7 @@ import pytest
 
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.metrics.base import Metric, ReferenceScorer, Scorer, Scores
-from metaeval.results.base import Estimate, Measured
+from metaeval.results.base import Estimate, Measured, MetricResult
 from metaeval.runs.records import ScoreColumn, Tally
 from metaeval.runs.source import source_digest
 from metaeval.runs.store import MemoryStore, Store, content_digest
@@ -179,45 +179,49 @@ class Needy(LengthRatio):
 source_digest(Needy)
 
 
-def test_a_metric_with_a_missing_part_is_skipped_with_reason_and_remedy() -> None:
-    metric = Needy()
+class Broken(LengthRatio):
+    def bind(self, dataset: CaptionDataset, store: Store | None = None) -> Scorer | Absent:
+        raise KeyError("no such region")
+
+
+@pytest.mark.parametrize(
+    ("metric", "outcome"),
+    [
+        (Needy(), ("skipped", "no weights", "python -m metaeval doctor --install weights")),
+        (Broken(), ("failed", "KeyError: 'no such region'", None)),
+    ],
+    ids=["absent", "broken"],
+)
+def test_a_metric_that_cannot_be_bound_has_no_scores(
+    metric: LengthRatio, outcome: tuple[str | None, ...]
+) -> None:
     metric.fetch = lambda dataset: None  # type: ignore[method-assign]
     done = score_captions(metric, _dataset(), CAPTIONS, INDEX, MemoryStore())
-    assert (done.status, done.reason) == ("skipped", "no weights")
-    assert done.remedy == "python -m metaeval doctor --install weights"
-    assert (done.scores, done.columns) == (None, metric.columns)
-    assert (metric.scorers, done.signatures) == ([], (None, None))
+    assert (done.status, done.reason, done.remedy) == outcome
+    assert (done.scores, done.columns, done.signatures, metric.scorers) == (
+        None, metric.columns, (None, None), [],
+    )  # fmt: skip
 
 
 def test_binding_says_what_a_run_would_say_before_any_score() -> None:
     metric, store = Needy(), MemoryStore()
     assert bind(metric, _dataset(), store).status == "skipped"  # who only looks fetches nothing
     bound = bind(metric, _dataset(), store, fetch=True)
-    assert (bound.status, bound.signatures) == ("ok", SIGNATURES)
-    assert bound.scorer is metric.scorers[0]
-    assert (metric.scorers[0].prepared, bound.scores) == (0, None)
+    assert (bound.status, bound.signatures, bound.scores) == ("ok", SIGNATURES, None)
+    assert (metric.scorers, metric.scorers[0].prepared) == ([bound.scorer], 0)
     done = score_captions(metric, _dataset(), CAPTIONS, INDEX, store)
     assert (done.columns, done.signatures) == (bound.columns, bound.signatures)
-
-
-def test_an_exception_in_bind_is_a_failure() -> None:
-    class Broken(LengthRatio):
-        def bind(self, dataset: CaptionDataset, store: Store | None = None) -> Scorer | Absent:
-            raise KeyError("no such region")
-
-    done = score_captions(Broken(), _dataset(), CAPTIONS, INDEX, MemoryStore())
-    assert (done.status, done.reason) == ("failed", "KeyError: 'no such region'")
-    assert done.signatures == (None, None)
 
 
 def test_the_result_of_a_column_is_what_became_of_it() -> None:
     done = score_captions(LengthRatio(), _dataset(), CAPTIONS, INDEX, MemoryStore())
     measured = Measured(values={"share": Estimate(value=0.5, n=5)})
-    result = done.result(1, measured)
-    assert result.column == ScoreColumn("Words", bounds=(0.0, float("inf")))
-    assert (result.family, result.signature, result.status) == ("length_ratio", SIGNATURES[1], "ok")
-    assert result.numbers == measured
-    assert (result.name, result.reason) == ("Words", None)
+    assert done.result(1, measured) == MetricResult(
+        column=ScoreColumn("Words", bounds=(0.0, float("inf"))),
+        family="length_ratio",
+        signature=SIGNATURES[1],
+        statistics=measured,
+    )
 
 
 class Counting(LengthScorer):
@@ -291,8 +295,7 @@ def test_a_metric_that_breaks_the_contract_fails(
     wrong = type("Wrong", (Counting,), {method: lambda self, captions, image_index: returned})
     metric = LengthRatio(scorer_class=wrong)
     done = score_captions(metric, _dataset(), ["a", "b"], np.array([0, 1]), MemoryStore())
-    assert done.status == "failed"
-    assert re.search(complaint, done.reason)
+    assert (done.status, bool(re.search(complaint, done.reason))) == ("failed", True)
 
 
 @pytest.mark.parametrize(
@@ -335,13 +338,12 @@ class _Clock:
 
     def batches(self, n: int, most: int = 5000) -> list[tuple[int, float]]:
         """Captions and seconds of each batch."""
-        pace, done, batches = Pace(self, most), 0, []  # type: ignore[arg-type]
-        while done < n:
-            size = min(pace.size, n - done)
-            seconds = self.each * size
-            pace.update(size, seconds)
-            batches.append((size, seconds))
-            done += size
+        pace, batches = Pace(self, most), []  # type: ignore[arg-type]
+        while n:
+            size = min(pace.size, n)
+            batches.append((size, self.each * size))
+            pace.update(*batches[-1])
+            n -= size
         return batches
 
 

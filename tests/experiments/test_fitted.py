@@ -1,5 +1,6 @@
 """Fitted controls of pairs and of sensitivity: they find what texts give away, and no more."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -37,6 +38,11 @@ def pairs_file(folder: Path, mark: str, n: int = 120) -> Path:
     return write_lines(folder / "pairs.jsonl", records)
 
 
+def toy(human: Sequence[str], references: Sequence[tuple[str, ...]]) -> CaptionDataset:
+    ids = tuple(range(len(human)))
+    return CaptionDataset("toy", ids, tuple(human), tuple(references), ids, tuple(human))
+
+
 def test_a_mark_of_falsehood_is_found_on_other_images(tmp_path: Path) -> None:
     """“while” stands in every false caption. Without it there is nothing to find: of 120 pairs a
     share in [.35, .65] is right (3.3 standard errors)."""
@@ -49,8 +55,8 @@ def test_a_mark_of_falsehood_is_found_on_other_images(tmp_path: Path) -> None:
 def test_no_control_of_references_or_images_can_tell_a_pair(tmp_path: Path) -> None:
     pairs = load_pairs_table(pairs_file(tmp_path, " while"))
     groups = [pairs.dataset.references[i] for i in pairs.image_index]
-    table = reference_features([*groups, *groups])
-    assert np.array_equal(table[: len(pairs)], table[len(pairs) :])
+    true, false = np.split(reference_features([*groups, *groups]), 2)
+    assert np.array_equal(true, false)
 
 
 def test_conclusions_on_pairs_must_beat_it(tmp_path: Path) -> None:
@@ -60,15 +66,9 @@ def test_conclusions_on_pairs_must_beat_it(tmp_path: Path) -> None:
         tmp_path, "experiment=pairs", "dataset=pairs", f"dataset.file={path}", "report=none",
         "metrics=[rouge_l,random_score]", "stats.replicates=200",
     )  # fmt: skip
-    fitted = result.metric(TEXT)
-    assert fitted.column.control
-    scores = pd.read_parquet(tmp_path / "OUT/scores.parquet")
-    written = scores[scores["metric"] == TEXT]
-    assert (
-        fitted.numbers.value(measure_key(TRUE))
-        == (written["true"] > written["false"]).mean()
-        > 0.97
-    )
+    written = pd.read_parquet(tmp_path / "OUT/scores.parquet").query("metric == @TEXT")
+    share = (written["true"] > written["false"]).mean()
+    assert result.metric(TEXT).numbers.value(measure_key(TRUE)) == share > 0.97
     against = result.controls[measure_key(TRUE, "random")]
     assert (against.control, against.above) == (TEXT, ())
 
@@ -77,13 +77,12 @@ def test_conclusions_on_pairs_must_beat_it(tmp_path: Path) -> None:
 def test_what_harms_is_found_on_other_images(mark: str) -> None:
     """Two sets: a harmless one and one that harms, with a mark or without. 100 images."""
     rng = np.random.default_rng(8)
-    ids = tuple(range(100))
-    human = tuple(sentence(rng) for _ in ids)
-    dataset = CaptionDataset("toy", ids, human, tuple((sentence(rng),) for _ in ids), ids, human)
+    human, others = ([sentence(rng) for _ in range(100)] for _ in range(2))
+    dataset = toy(human, [(text,) for text in others])
     texts = np.array([[h, sentence(rng), sentence(rng, mark)] for h in human], dtype=object)
     captions = pd.DataFrame(
         {
-            "image_id": ids * 3,
+            "image_id": dataset.image_ids * 3,
             "set": np.repeat([HUMAN, "same", "lower"], 100),
             "caption": texts.T.ravel(),
             "applied": np.arange(300) < 290,
@@ -107,14 +106,11 @@ def test_what_harms_is_found_on_other_images(mark: str) -> None:
 
 def test_features_are_of_one_caption_alone() -> None:
     rng = np.random.default_rng(2)
-    ids = tuple(range(20))
-    human = tuple(sentence(rng) for _ in ids)
-    dataset = CaptionDataset("toy", ids, human, ((),) * 20, ids, human)
-    texts, image = [*human, ""], np.array([*ids, 3])
+    dataset = toy([sentence(rng) for _ in range(20)], [()] * 20)
+    texts, image = [*dataset.human, ""], np.array([*dataset.image_ids, 3])
     together = caption_features(dataset, texts, image)
     alone = [caption_features(dataset, [t], image[k : k + 1])[0] for k, t in enumerate(texts)]
-    assert np.array_equal(together, np.array(alone), equal_nan=True)
-    assert not np.isnan(together).any()
+    assert np.array_equal(together, alone)  # and none is NaN
 
 
 def test_equal_features_have_equal_predictions() -> None:
@@ -126,6 +122,3 @@ def test_equal_features_have_equal_predictions() -> None:
     for rows in (np.arange(96), order):
         predicted = predictions(features[rows], target[rows], image[rows], 0)
         assert len(np.unique(predicted)) == 32
-    references = ("a dog runs", "two cats on a bed", "a red bus", "it")
-    table = reference_features([references, references[::-1]])
-    assert table[0].tolist() == table[1].tolist()

@@ -1,5 +1,7 @@
 """All metrics over a run's captions: their order, which run in parallel, what is explained."""
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,7 +17,7 @@ from metaeval.data.dataset import CaptionDataset
 from metaeval.experiments.graded.statistics import statistics
 from metaeval.experiments.graded.task import Graded
 from metaeval.experiments.scores import explanations, score_all, write_scores
-from metaeval.metrics.base import Metric, ReferenceScorer, Scorer, Scores
+from metaeval.metrics.base import Metric, Scorer, Scores
 from metaeval.results.graded import leading_column
 from metaeval.results.measured import MeasuredResult
 from metaeval.runs import files as results
@@ -24,119 +26,28 @@ from metaeval.runs.store import MemoryStore, Store
 from metaeval.scoring import MetricScores, look_up, score_captions
 from metaeval.stats.ordering.pairwise import worst_inversion
 from tests.reports.graded_results import graded_metric
+from tests.test_scoring import LengthRatio, LengthScorer
 
 
-class Length(Metric):
-    """A caption's letters; `elsewhere` says that another process counts them."""
-
-    def __init__(
-        self, name: str, elsewhere: bool = False, waits_for: threading.Event | None = None,
-        sets: threading.Event | None = None, breaks: bool = False,
-    ) -> None:  # fmt: skip
-        self.title, self.elsewhere, self.breaks = name, elsewhere, breaks
-        self.waits_for, self.sets = waits_for, sets
-
-    name = "length"
-
-    @property
-    def columns(self) -> tuple[ScoreColumn, ...]:
-        bounds = 0.0, float("inf")
-        return tuple(ScoreColumn(f"{self.title}-{part}", bounds=bounds) for part in "ab")
-
-    def bind(self, dataset: CaptionDataset, store: Store | None = None) -> Scorer:
-        return (ElsewhereScorer if self.elsewhere else LengthScorer)(self, {"v": 1}, dataset)
-
-
-class LengthScorer(ReferenceScorer):
-    metric: Length
-
-    def prepare(self) -> None:
-        if self.metric.waits_for is not None:
-            assert self.metric.waits_for.wait(30)
-
-    def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
-        if self.metric.breaks:
-            raise ValueError("no")
-        if self.metric.sets is not None:
-            self.metric.sets.set()
-        return np.array([[len(caption)] * 2 for caption in captions], dtype=np.float64)
-
-
-class ElsewhereScorer(LengthScorer):
-    runs_in_subprocess = True
-
-
-IDS, HUMAN = (1, 2), ("a", "bb")
-TWO = CaptionDataset("two", IDS, HUMAN, (("x",), ("y",)), IDS, HUMAN)
-
-
-def _score(metrics: Sequence[Metric]) -> list[tuple[str, str, object]]:
-    captions = pd.DataFrame({"image_id": [1, 2], "caption": HUMAN})
-    results = score_all(metrics, TWO, captions, compose_config(["cache.enabled=false"]))
-    return [
-        (r.columns[0].name, r.status, None if r.scores is None else r.scores.tolist())
-        for r in results
-    ]
-
-
-def test_metrics_keep_their_order_whichever_is_ready_first() -> None:
-    here, there = threading.Event(), threading.Event()
-    # A cannot go on before C, which works elsewhere, has scored; nor E before D, which is here
-    metrics = [
-        Length("A", waits_for=there), Length("B", breaks=True),
-        Length("C", elsewhere=True, sets=there), Length("D", sets=here),
-        Length("E", elsewhere=True, waits_for=here),
-    ]  # fmt: skip
-    scores = [[1.0, 1.0], [2.0, 2.0]]
-    assert _score(metrics) == [
-        ("A-a", "ok", scores), ("B-a", "failed", None), ("C-a", "ok", scores),
-        ("D-a", "ok", scores), ("E-a", "ok", scores),
-    ]  # fmt: skip
-
-
-def test_a_failure_elsewhere_is_a_row_and_a_warning(caplog: pytest.LogCaptureFixture) -> None:
-    rows = _score([Length("A", elsewhere=True, breaks=True), Length("B")])
-    assert [status for _, status, _ in rows] == ["failed", "ok"]
-    assert "length failed: ValueError: no" in caplog.text
-
-
-def test_a_lookup_counts_what_is_to_be_done() -> None:
-    lookup = look_up(Length("A", elsewhere=True), TWO, HUMAN, np.arange(2), MemoryStore())
-    assert (lookup.title, lookup.runs_in_subprocess, lookup.todo) == ("A", True, [0, 1])
-    assert lookup.usual_seconds == pytest.approx(2 * Scorer.usual_ms / 1000)
-
-
-SETS = ("Random", "Half", "Human")  # levels 0, 1, 2
-
-
-class Letters(Metric):
-    """The share of a caption's letters that its first reference has too; it can say which."""
+class Letters(LengthRatio):
+    """The share of a caption's letters that its first reference has too, and whether the first
+    letter is one of them."""
 
     name = "letters"
-    names = ("Letters", "Letters-first")
-    version = 1
 
-    def __init__(self, breaks: bool = False) -> None:
-        self.breaks = breaks
-        self.bound: list[LettersScorer] = []  # for the tests to look at
-
-    @property
-    def columns(self) -> tuple[ScoreColumn, ...]:
-        return tuple(map(ScoreColumn, self.names))
-
-    def bind(self, dataset: CaptionDataset, store: Store | None = None) -> Scorer:
-        self.bound.append(LettersScorer(self, dataset))
-        return self.bound[-1]
+    def __init__(
+        self, title: str = "Letters", scorer: type[LettersScorer] | None = None, version: int = 1
+    ) -> None:
+        super().__init__(version, scorer_class=scorer or LettersScorer)
+        self.title = title
+        self.columns = (ScoreColumn(title), ScoreColumn(f"{title}-first"))
 
 
-class LettersScorer(ReferenceScorer):
-    def __init__(self, metric: Letters, dataset: CaptionDataset) -> None:
-        super().__init__(metric, {"v": metric.version}, dataset)
-        self.breaks = metric.breaks
-        self.prepared = self.closed = 0
+class LettersScorer(LengthScorer):
+    """A scorer that can say which letters a reference has."""
 
     def prepare(self) -> None:
-        self.prepared += 1
+        super().prepare()
         self._references = [set(group[0]) for group in self.dataset.references]
 
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
@@ -147,34 +58,90 @@ class LettersScorer(ReferenceScorer):
         return np.array([[np.mean(row), row[0]] for row in there], dtype=np.float64)
 
     def explain(self, caption: str, image_index: int) -> Mapping[str, Any] | None:
-        if self.breaks:
-            raise ValueError("no letters left")
         if caption.startswith("x"):
             return None
-        there = [[x, x in self._references[image_index]] for x in caption]
         return {
             "kind": "letters",
-            "letters": there,
+            "letters": [[x, x in self._references[image_index]] for x in caption],
             "third": 1 / 3,
             "row": np.array([-1e-9, 2 / 3]),
         }
 
-    def close(self) -> None:
-        self.closed += 1
-
-
-class Silent(Letters):
-    """The same scores, and not a word about them."""
-
-    name = "silent"
-    names = ("Silent", "Silent-first")
-
-    def bind(self, dataset: CaptionDataset, store: Store | None = None) -> Scorer:
-        return SilentScorer(self, dataset)
-
 
 class SilentScorer(LettersScorer):
     explain = Scorer.explain
+
+
+class MuteScorer(LettersScorer):
+    def explain(self, caption: str, image_index: int) -> Mapping[str, Any] | None:
+        raise ValueError("no letters left")
+
+
+def scorer(
+    elsewhere: bool = False,
+    waits_for: threading.Event | None = None,
+    sets: threading.Event | None = None,
+    breaks: bool = False,
+) -> type[LettersScorer]:
+    """A scorer that waits for one event and sets another; `elsewhere`: in another process."""
+
+    class Made(LettersScorer):
+        runs_in_subprocess = elsewhere
+
+        def prepare(self) -> None:
+            assert waits_for is None or waits_for.wait(30)
+            super().prepare()
+
+        def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
+            if breaks:
+                raise ValueError("no")
+            if sets is not None:
+                sets.set()
+            return super().score(captions, image_index)
+
+    return Made
+
+
+IDS, HUMAN = (1, 2), ("ax", "bb")
+TWO = CaptionDataset("two", IDS, HUMAN, (("a",), ("a",)), IDS, HUMAN)
+
+
+def _score(**scorers: type[LettersScorer]) -> list[tuple[str, str, object]]:
+    metrics = [Letters(*item) for item in scorers.items()]
+    captions = pd.DataFrame({"image_id": [1, 2], "caption": HUMAN})
+    scored = score_all(metrics, TWO, captions, compose_config(["cache.enabled=false"]))
+    return [
+        (r.columns[0].name, r.status, None if r.scores is None else r.scores.tolist())
+        for r in scored
+    ]
+
+
+def test_metrics_keep_their_order_whichever_is_ready_first() -> None:
+    here, there = threading.Event(), threading.Event()
+    # A cannot go on before C, which works elsewhere, has scored; nor E before D, which is here
+    made = _score(
+        A=scorer(waits_for=there), B=scorer(breaks=True), C=scorer(elsewhere=True, sets=there),
+        D=scorer(sets=here), E=scorer(elsewhere=True, waits_for=here),
+    )  # fmt: skip
+    scores = [[0.5, 1.0], [0.0, 0.0]]
+    assert made == [(name, "ok", scores) if name != "B" else (name, "failed", None)
+                    for name in "ABCDE"]  # fmt: skip
+
+
+def test_a_failure_elsewhere_is_a_row_and_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    rows = _score(A=scorer(elsewhere=True, breaks=True), B=scorer())
+    assert [status for _, status, _ in rows] == ["failed", "ok"]
+    assert "letters failed: ValueError: no" in caplog.text
+
+
+def test_a_lookup_counts_what_is_to_be_done() -> None:
+    metric = Letters("A", scorer(elsewhere=True))
+    lookup = look_up(metric, TWO, HUMAN, np.arange(2), MemoryStore())
+    assert (lookup.title, lookup.runs_in_subprocess, lookup.todo) == ("A", True, [0, 1])
+    assert lookup.usual_seconds == pytest.approx(2 * Scorer.usual_ms / 1000)
+
+
+SETS = ("Random", "Half", "Human")  # levels 0, 1, 2
 
 
 class Run(NamedTuple):
@@ -221,12 +188,14 @@ def test_the_worst_inversions_of_each_column_and_of_the_opening_one_are_explaine
 ) -> None:
     letters = Letters()
     # not always the class's own name
-    run = _run(tmp_path, {"silent": Silent(), "letters_neg": letters})
-    letters.bound.clear()
+    run = _run(tmp_path, {"silent": Letters("Silent", SilentScorer), "letters_neg": letters})
+    letters.scorers.clear()
     written = run.explained(4)
-    assert (written["schema"], written["images_per_column"]) == (1, 4)
-    assert list(written["metrics"]) == ["letters_neg"]
-    assert written["metrics"]["letters_neg"]["columns"] == ["Letters", "Letters-first"]
+    images = written["metrics"]["letters_neg"].pop("images")
+    assert written == {
+        "schema": 1, "images_per_column": 4,
+        "metrics": {"letters_neg": {"columns": ["Letters", "Letters-first"]}},
+    }  # fmt: skip
     captions = results.read_run_table(tmp_path / results.CAPTIONS)
     applied = captions["applied"].to_numpy().reshape(3, 30)
     scores = results.read_run_table(tmp_path / results.SCORES)
@@ -236,23 +205,25 @@ def test_the_worst_inversions_of_each_column_and_of_the_opening_one_are_explaine
         severity = worst_inversion(values, [0, 1, 2], applied)
         order = sorted(range(30), key=lambda k: (-severity[k], k))
         expected |= {100 + k for k in order[:4]}
-    images = written["metrics"]["letters_neg"]["images"]
     assert [entry["image_id"] for entry in images] == sorted(expected)
     assert 4 < len(images) < 12
-    (scorer,) = letters.bound
+    (bound,) = letters.scorers
     # on these images alone
-    assert (scorer.prepared, scorer.closed, len(scorer.dataset)) == (1, 1, len(images))
+    assert (bound.prepared, bound.closed, len(bound.dataset)) == (1, 1, len(images))
     texts: dict[tuple[int, str], str] = captions.set_index(["image_id", "set"])["caption"].to_dict()
-    reference = dict(zip(run.dataset.image_ids, run.dataset.references, strict=True))
     for entry in images:
         image = entry["image_id"]
-        spoken = [name for name in SETS if not texts[image, name].startswith("x")]
-        assert list(entry["sets"]) == spoken
-        for name in spoken:
-            there = [[x, x in reference[image][0]] for x in texts[image, name]]
-            assert entry["sets"][name] == {
-                "kind": "letters", "letters": there, "third": 0.333333, "row": [0.0, 0.666667]
-            }  # fmt: skip
+        reference = run.dataset.references[image - 100][0]
+        assert entry["sets"] == {
+            name: {
+                "kind": "letters",
+                "letters": [[x, x in reference] for x in texts[image, name]],
+                "third": 0.333333,
+                "row": [0.0, 0.666667],
+            }
+            for name in SETS
+            if not texts[image, name].startswith("x")
+        }
 
 
 def test_what_is_known_is_not_explained_again(
@@ -268,33 +239,26 @@ def test_what_is_known_is_not_explained_again(
     monkeypatch.setattr(LettersScorer, "explanation_version", 2)
     assert [run.explained(2, store) for _ in range(2)] == [fewer] * 2
     # the first run scored; of the others, the third and the last found all of it in the store
-    assert [scorer.prepared for scorer in letters.bound] == [1, 1, 1, 0, 1, 1, 0]
-
-
-class Other(Letters):
-    """Another metric than the one that scored."""
-
-    version = 2
+    assert [bound.prepared for bound in letters.scorers] == [1, 1, 1, 0, 1, 1, 0]
 
 
 @pytest.mark.parametrize(
-    ("scored", "asked", "warning"),
+    ("scorer", "version", "warning"),
     [
-        (Letters(breaks=True), None, "no explanations of letters: ValueError: no letters left"),
-        (Letters(), Other(), "its signature differs"),
+        (MuteScorer, 1, "no explanations of letters: ValueError: no letters left"),
+        (LettersScorer, 2, "its signature differs"),  # another version than the one that scored
     ],
 )
 def test_a_metric_that_cannot_explain_is_a_warning(
-    scored: Letters, asked: Letters | None, warning: str, tmp_path: Path,
+    scorer: type[LettersScorer], version: int, warning: str, tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
 ) -> None:  # fmt: skip
-    run = _run(tmp_path, {"letters": scored})
-    metric = asked or scored
-    run.named["letters"] = (metric, run.named["letters"][1])
-    metric.bound.clear()
+    run = _run(tmp_path, {"letters": Letters(scorer=scorer)})
+    asked = Letters(scorer=scorer, version=version)
+    run.named["letters"] = (asked, run.named["letters"][1])
     assert run.explained(3)["metrics"] == {}
     assert warning in caplog.text
-    assert [scorer.closed for scorer in metric.bound] == [1]
+    assert [bound.closed for bound in asked.scorers] == [1]
 
 
 def test_the_leading_column_is_a_result() -> None:
@@ -308,6 +272,5 @@ def test_the_leading_column_is_a_result() -> None:
         metric("X", None),
         metric("CLIPScore (random)", 0.95, untrained=True),
     ]
-    assert leading_column(metrics) == "BLEU-1"
-    assert leading_column(metrics[-1:]) == "CLIPScore (random)"
-    assert leading_column([metric("Y", 0.9, status="failed")]) is None
+    given = (metrics, metrics[-1:], [metric("Y", 0.9, status="failed")])
+    assert list(map(leading_column, given)) == ["BLEU-1", "CLIPScore (random)", None]

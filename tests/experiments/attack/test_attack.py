@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -30,20 +28,18 @@ from metaeval.experiments.attack.searches import (
 )
 from metaeval.experiments.attack.statistics import attack_statistics, fooled_key
 from metaeval.experiments.attack.task import Attack, refuse_replay, usable_fluency
-from metaeval.experiments.run import run_configured
 from metaeval.metrics.adapters.function import FunctionMetric
 from metaeval.metrics.base import Metric
 from metaeval.metrics.controls import Length, RandomScore
 from metaeval.metrics.ngram.cider import Cider
 from metaeval.metrics.ngram.rouge import RougeL
-from metaeval.results.files import read_info, read_result
-from metaeval.results.measured import MeasuredResult
+from metaeval.results.files import read_info
 from metaeval.runs.store import MemoryStore
 from metaeval.search.beam import SearchLimits
 from metaeval.search.pool import SIZE, chance_of_choice
 from metaeval.search.target import Fluency, Target
-from tests.forked import run_command
 from tests.loopback import LoopbackEndpoint
+from tests.shared import run_here, without_controls, write_json
 
 DATA = load_scenes(n=24)
 FALSE = Path(__file__).with_name("false_captions.txt")
@@ -59,26 +55,25 @@ def attacked(metric: Metric, inflation: int = 6):
     store, material = MemoryStore(), gather_material(DATA, None, 0)
     target, swapped = Target(metric, DATA, store), Target(metric, swapped_dataset(DATA), store)
     found = attack(target, swapped, material, LIMITS, inflation)
-    return material, found, attack_statistics(found, material, LIMITS, (0, 10, 60), STATS)
+    return found, attack_statistics(found, material, LIMITS, (0, 10, 60), STATS)
 
 
 def test_length_gives_in_to_one_inserted_word_and_can_be_inflated_without_end() -> None:
-    _, found, numbers = attacked(Length())
-    by_edits = numbers.curves["words"][""]
+    found, numbers = attacked(Length())
+    by_edits, values = numbers.curves["words"][""], numbers.values
     # a false caption may be shorter than its source by a word: two insertions are enough for all
-    assert (numbers.values["fooled_unconstrained"].value, by_edits[2].value) == (1, 1)
-    assert by_edits[1].value > 0.8
+    assert (values["fooled_unconstrained"].value, by_edits[2].value) == (1, 1)
     words = [max(len(t.draft.words) for t in trace.trials) for trace in found.known]
     longest = [max(len(r.split()) for r in refs) * 5 for refs in DATA.references[:6]]
     assert all(n >= m for n, m in zip(words, longest, strict=True))
-    assert numbers.values["inflation"].value > 10
+    assert (by_edits[1].value > 0.8, values["inflation"].value > 10) == (True, True)
 
 
 def test_exact_match_never_prefers_a_false_caption() -> None:
-    _, _, numbers = attacked(FunctionMetric(exact_match), 0)
-    curves = numbers.curves["calls"].values()
-    assert {estimate.value for curve in curves for estimate in curve.values()} == {0}
-    assert set(numbers.resisted) == {0.5}  # neither is a reference: both captions have 0
+    numbers = attacked(FunctionMetric(exact_match), 0)[1]
+    values = {e.value for curve in numbers.curves["calls"].values() for e in curve.values()}
+    # neither is a reference: both captions have 0
+    assert (values, set(numbers.resisted)) == ({0}, {0.5})
 
 
 def test_the_controls_of_a_result_have_their_known_values() -> None:
@@ -91,23 +86,23 @@ def test_the_controls_of_a_result_have_their_known_values() -> None:
         "length": attack_control(lambda texts, _: np.array([len(t.split()) for t in texts], float),
                                  material, LIMITS),
     }  # fmt: skip
-    fixed = {name: fooled[name] for name in ("exact match", "length")}
-    assert fixed == {"exact match": [False] * n, "length": [True] * n}
     # 60 draws against one: fooled with probability 60/61
-    assert n - 3 <= sum(fooled["random"]) <= len(fooled["random"]) == n
+    assert n - 3 <= sum(fooled["random"]) <= len(fooled.pop("random")) == n
+    assert fooled == {"exact match": [False] * n, "length": [True] * n}
     scores = exact_match_score(DATA)([DATA.references[0][0].upper(), "a dog"], np.array([0, 0]))
     assert scores.tolist() == [1.0, 0.0]
 
 
 def test_a_language_model_that_learned_from_every_image_is_not_used() -> None:
     fluency = Fluency(DATA, MemoryStore())
-    assert usable_fluency(lambda: fluency) == (fluency, None)
-    fluency.seen = np.arange(len(DATA)) > 0
-    assert usable_fluency(lambda: fluency)[0] is fluency  # one image is new to it
-    fluency.seen = np.ones(len(DATA), dtype=bool)
-    assert usable_fluency(lambda: fluency) == (
-        None, "the language model has learned from all of these images"
-    )  # fmt: skip
+    refusal = (None, "the language model has learned from all of these images")
+    for seen, usable in (
+        (fluency.seen, (fluency, None)),
+        (np.arange(len(DATA)) > 0, (fluency, None)),  # one image is new to it
+        (np.ones(len(DATA), dtype=bool), refusal),
+    ):
+        fluency.seen = seen
+        assert usable_fluency(lambda: fluency) == usable
 
     def absent() -> Fluency:
         raise ValueError("no weights")
@@ -116,12 +111,10 @@ def test_a_language_model_that_learned_from_every_image_is_not_used() -> None:
 
 
 def test_a_random_score_gives_in_by_chance() -> None:
-    _, _, numbers = attacked(RandomScore(), 0)
-    curve = numbers.curves["calls"]["images fooled, unconstrained"]
-    unasked, best_of_ten = curve[0], curve[10]
-    assert unasked.low <= 0.5 <= unasked.high
+    curve = attacked(RandomScore(), 0)[1].curves["calls"]["images fooled, unconstrained"]
     # the best of 10 draws exceeds one more draw with probability 10/11
-    assert best_of_ten.low <= 10 / 11 <= best_of_ten.high
+    for calls, chance in ((0, 0.5), (10, 10 / 11)):
+        assert curve[calls].low <= chance <= curve[calls].high
 
 
 def key_of(source: str, made: str) -> str:
@@ -133,46 +126,40 @@ def key_of(source: str, made: str) -> str:
 def test_every_counted_success_is_false_by_the_scene_graph(metric: Metric) -> None:
     """By the verdicts of a reader that shared no code with the search: `false_captions.txt` has
     the digests of the pairs of captions, source and found, that it judged to be false."""
-    _, found, numbers = attacked(metric, 0)
+    found, numbers = attacked(metric, 0)
     false = set(FALSE.read_text(encoding="utf-8").split())
-
-    def is_false(text: str, sources: Sequence[str]) -> bool:
-        return any(key_of(source, text) in false for source in sources)
-
     for goal, sources in (
         ("unconstrained", [(human,) for human in DATA.human]),
         ("references copied", DATA.references),
     ):
-        n = 0
-        for i, trace in enumerate(found.false[goal]):
-            won = [t.draft.text for t in trace.trials if t.score > found.human[i]]
-            n += bool(won)
-            assert [text for text in won if not is_false(text, sources[i])] == []
+        won = [
+            [t.draft.text for t in trace.trials if t.score > found.human[i]]
+            for i, trace in enumerate(found.false[goal])
+        ]
+        for texts, of_image in zip(won, sources, strict=True):
+            for text in texts:
+                assert false & {key_of(source, text) for source in of_image}, text
         estimate = numbers.values[fooled_key(goal)]
-        assert n == round(estimate.value * estimate.n)
-        assert n >= 10
+        assert 10 <= sum(map(bool, won)) == round(estimate.value * estimate.n)
+
+
+def assert_equal_files(one: Path, other: Path) -> None:
+    for name in ("statistics.json", "captions.parquet", "scores.parquet", "replicates.parquet"):
+        assert (one / name).read_bytes() == (other / name).read_bytes(), name
 
 
 @pytest.mark.slow
 def test_a_run_gives_the_same_bytes_again_from_a_cache_that_is_there(tmp_path: Path) -> None:
-    def run(name: str, cache: str) -> Path:
-        config = compose_config(
-            ["experiment=attack", "dataset.n=12", "task.images=12", "task.budgets=[0,10]",
-             "task.inflation_images=2", "metrics=[cider,length]", "report=none",
-             f"paths.cache={tmp_path / cache}"]
-        )  # fmt: skip
-        run_configured(config, tmp_path / name)
-        return tmp_path / name
-
-    first, again = run("a", "c"), run("b", "c")
-    for name in ("statistics.json", "captions.parquet", "scores.parquet", "replicates.parquet"):
-        assert (first / name).read_bytes() == (again / name).read_bytes()
-    result = read_result(first / "statistics.json")
+    given = (
+        "experiment=attack", "dataset.n=12", "task.images=12", "task.budgets=[0,10]",
+        "task.inflation_images=2", "metrics=[cider,length]", "report=none",
+    )  # fmt: skip
+    result, _ = (run_here(tmp_path, *given, out=out) for out in "ab")
+    assert_equal_files(tmp_path / "a", tmp_path / "b")
     assert [m.name for m in result.metrics if m.ok] == ["CIDEr", "Length"]
     shares = {(t["source"], t["target"]): t for t in result.extra("transfer_intervals").records}
-    assert set(shares) == {(a, b) for a in ("CIDEr", "Length") for b in ("CIDEr", "Length")}
-    own = [t["share"] for (a, b), t in shares.items() if a == b and t["n"]]
-    assert all(share == 1.0 for share in own)
+    assert set(shares) == set(product(("CIDEr", "Length"), repeat=2))
+    assert {t["share"] for (a, b), t in shares.items() if a == b and t["n"]} <= {1.0}
     cider = result.metric("CIDEr").numbers
     tied = 1 - cider["fooled_fluent"].value - cider["resists"].value  # half of the equal scores
     assert 0 <= tied <= (1 - cider["fooled_fluent"].value) / 2
@@ -189,69 +176,57 @@ COMMAND = (
 
 @pytest.mark.slow
 def test_a_killed_run_continues_with_the_same_bytes(tmp_path: Path) -> None:
-    def command(folder: str) -> list[str]:
-        return [sys.executable, "-m", "metaeval", *COMMAND, f"paths.cache={tmp_path / folder}",
-                f"hydra.run.dir={tmp_path / folder / 'OUT'}"]  # fmt: skip
-
-    done = run_command("metaeval", *command("whole")[3:], cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    process = subprocess.Popen(
-        command("killed"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    cache = tmp_path / "killed" / "content.sqlite"
-    while not _searched(cache):
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    command = [sys.executable, "-m", "metaeval", *without_controls(*COMMAND),
+               f"paths.cache={killed / 'cache'}", f"hydra.run.dir={killed / 'OUT'}"]  # fmt: skip
+    run_here(whole, *COMMAND)
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while not _searched(killed / "cache" / "content.sqlite"):
         assert process.poll() is None
         time.sleep(0.05)
     process.kill()
     process.wait()
-    assert not (tmp_path / "killed" / "OUT" / "statistics.json").exists()
-    done = run_command("metaeval", *command("killed")[3:], cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    for name in ("statistics.json", "captions.parquet", "scores.parquet"):
-        whole, killed = (tmp_path / folder / "OUT" / name for folder in ("whole", "killed"))
-        assert whole.read_bytes() == killed.read_bytes(), name
-    runs = [read_info(tmp_path / f / "OUT" / "run.json") for f in ("whole", "killed")]
+    assert not (killed / "OUT" / "statistics.json").exists()
+    run_here(killed, *COMMAND)
+    assert_equal_files(whole / "OUT", killed / "OUT")
+    runs = [read_info(folder / "OUT" / "run.json") for folder in (whole, killed)]
     first, resumed = (sum(m.n_scored for m in run.metrics) for run in runs)
     assert resumed < first  # what was scored before the kill is not scored again
 
 
 def _searched(cache: Path) -> bool:
     """Whether the cache holds scores of the search against ROUGE-L, the second metric."""
-    if not cache.is_file():
-        return False
-    with contextlib.closing(sqlite3.connect(f"file:{cache}?mode=ro", uri=True)) as db:
-        try:
-            query = "SELECT count(*) FROM namespace WHERE name LIKE 'search:%rouge-l%'"
-            return bool(db.execute(query).fetchone()[0])
-        except sqlite3.OperationalError:
-            return False  # being made
-
-
-def judged(tmp_path: Path, url: str, calls: int) -> MeasuredResult:
-    config = compose_config(
-        ["experiment=attack", "dataset.n=4", "task.images=4", "task.budgets=[0,5]", "task.edits=1",
-         "task.inflation_images=0", "task.pool_images=0", "report=none", "metric=[judge,cider]",
-         "metrics=[cider,judge]", f"metric.judge.base_url={url}", "metric.judge.model=m",
-         "+metric.judge.budget.calls=" + str(calls), f"paths.cache={tmp_path / 'cache'}"]
-    )  # fmt: skip
-    run_configured(config, tmp_path / "OUT")
-    return read_result(tmp_path / "OUT" / "statistics.json")
+    query = "SELECT count(*) FROM namespace WHERE name LIKE 'search:%rouge-l%'"
+    with (
+        contextlib.suppress(sqlite3.OperationalError),  # not there, or being made
+        contextlib.closing(sqlite3.connect(f"file:{cache}?mode=ro", uri=True)) as db,
+    ):
+        return bool(db.execute(query).fetchone()[0])
+    return False
 
 
 @pytest.mark.slow
-def test_a_judge_at_an_endpoint_is_attacked_within_its_budget(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("calls", "status", "reason"),
+    [(2000, "ok", "None"), (20, "failed", "budget.calls=20 is reached")],
+)
+def test_a_judge_at_an_endpoint_is_attacked_within_its_budget(
+    calls: int, status: str, reason: str, tmp_path: Path
+) -> None:
     with LoopbackEndpoint(0.0) as endpoint:
-        result = judged(tmp_path / "enough", endpoint.url, 2000)
-        assert [m.status for m in result.metrics] == ["ok", "ok"]
-        judge = result.metrics[0].numbers
-        assert judge.facts["n_images"] == 4
-        # no caption is paid for twice: searches, generic captions, human captions in two roles
-        assert 0 < endpoint.requests <= judge.facts["n_calls"] + 4 * (30 + 2 + len(result.metrics))
-        endpoint.requests = 0
-        result = judged(tmp_path / "little", endpoint.url, 20)
-        assert endpoint.requests <= 20
-        assert [m.status for m in result.metrics] == ["failed", "ok"]
-        assert "budget.calls=20 is reached" in str(result.metrics[0].reason)
+        result = run_here(
+            tmp_path, "experiment=attack", "dataset.n=4", "task.images=4", "task.budgets=[0,5]",
+            "task.edits=1", "task.inflation_images=0", "task.pool_images=0", "report=none",
+            "metric=[judge,cider]", "metrics=[cider,judge]",
+            f"metric.judge.base_url={endpoint.url}", "metric.judge.model=m",
+            f"+metric.judge.budget.calls={calls}",
+        )  # fmt: skip
+    judge, cider = result.metrics
+    assert (judge.status, cider.status, reason in str(judge.reason)) == (status, "ok", True)
+    # no caption is paid for twice: searches, generic captions, human captions in two roles
+    facts = judge.numbers.facts if judge.ok else {"n_images": 4, "n_calls": 0}
+    most = min(calls, facts["n_calls"] + 4 * (30 + 2 + 2))
+    assert (facts["n_images"], 0 < endpoint.requests <= most) == (4, True)
 
 
 def test_a_metric_computes_nothing_twice() -> None:
@@ -272,19 +247,17 @@ def test_a_judge_that_replays_is_refused_with_the_reason() -> None:
 
 def test_captions_of_systems_join_the_pools(tmp_path: Path) -> None:
     """A file that covers all images serves a run on the first ones."""
-    file = tmp_path / "system.json"
     captions = [{"image_id": i, "caption": f"caption number {i}"} for i in DATA.image_ids]
-    file.write_text(json.dumps(captions))
+    file = write_json(tmp_path / "system.json", captions)
     task = Attack(images=3)
     data = task.load(compose_config(["experiment=attack", "dataset.n=24", f"captions={file}"]))
     material = gather_material(data, None, 0, 3, task._systems)
-    assert len(material.pool.index) == 3
-    for i, texts, true in zip(
-        material.pool.index, material.pool.captions, material.pool.true, strict=True
-    ):
-        false = [texts.index(d.text) for d in material.false[i] if d.text in texts]
+    pool = material.pool
+    assert len(pool.index) == 3
+    for i, texts, true in zip(pool.index, pool.captions, pool.true, strict=True):
         assert (len(set(texts)), texts[0], true[0]) == (SIZE, data.human[i], True)
         assert true[texts.index(f"caption number {data.image_ids[i]}")]
+        false = [texts.index(d.text) for d in material.false[i] if d.text in texts]
         assert not true[false].any()
 
 

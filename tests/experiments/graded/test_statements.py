@@ -35,8 +35,7 @@ def sets(n_applied: int = 10, expected: str = "lower") -> list[CaptionSet]:
 )
 def test_the_caveat(metrics: list[Any], versions: list[CaptionSet], expected: str) -> None:
     made = _caveat(metrics, versions)
-    assert made.startswith(expected)
-    assert bool(made) == bool(expected)
+    assert (made.startswith(expected), bool(made)) == (True, bool(expected))
 
 
 def test_captions_that_were_not_changed_are_a_note() -> None:
@@ -90,8 +89,8 @@ def test_controls_are_printed_below_and_what_did_not_run_is_named() -> None:
         metric("High", rank_order_rho=0.75),
     ]
     lines = printout(graded_result(metrics), Path("OUT/report.html")).splitlines()
-    assert [line.split()[0] for line in lines[1:4]] == ["High", "Low", "(Model)"]
-    assert lines[-3:] == [
+    assert [*(line.split()[0] for line in lines[1:4]), *lines[-3:]] == [
+        *("High", "Low", "(Model)"),
         "Low: 48 of 5,000 images without objects (1.0%)",
         "not run: spice (skipped)",
         "report: OUT/report.html",

@@ -112,17 +112,14 @@ def test_the_runs_on_cards_are_those_of_the_two_experiments() -> None:
         "replace": Graded(floor=True, preset="replace"),
         "shuffle": Graded(preset="shuffle"),
     }
-    n_entries = 0
-    for weights in shipped():
-        for entry in weights.card.get("seeds", ()):
-            experiment = by_experiment[entry["experiment"]]
-            node = OmegaConf.load(ROOT / f"conf/corruption/{experiment.name}.yaml")
-            made = experiment.corruptions(OmegaConf.create({"corruption": node}))
-            assert entry["versions"] == [[c.name, dict(c.parameters)] for c in made]
-            measured = (entry[key] for key in ("dataset", "n_images", "seed"))
-            seeds = training_seeds(
-                [TrainingSeeds(**entry)], entry["column"], experiment.name, *measured, made
-            )
-            assert seeds.rank_order_rho.mean == entry["rank_order_rho"]["mean"]
-            n_entries += 1
-    assert n_entries == 32
+    entries = [entry for weights in shipped() for entry in weights.card.get("seeds", ())]
+    assert len(entries) == 32
+    for entry in entries:
+        experiment = by_experiment[entry["experiment"]]
+        node = OmegaConf.load(ROOT / f"conf/corruption/{experiment.name}.yaml")
+        made = experiment.corruptions(OmegaConf.create({"corruption": node}))
+        assert entry["versions"] == [[c.name, dict(c.parameters)] for c in made]
+        measured = (entry[key] for key in ("dataset", "n_images", "seed"))
+        run = (entry["column"], experiment.name, *measured, made)
+        seeds = training_seeds([TrainingSeeds(**entry)], *run)
+        assert seeds.rank_order_rho.mean == entry["rank_order_rho"]["mean"]

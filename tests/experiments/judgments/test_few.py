@@ -53,11 +53,11 @@ def test_few_images_have_no_interval_and_no_bootstrap(
         tmp_path, rng.integers(1, 6, 40).tolist(), scores, lambda k: k % images,
         "stats.replicates=400",
     )  # fmt: skip
+    keys = ("kendall_tau_b", "pearson", "length_controlled", "labels_worth")
     for name in scores:
         numbers = result.metric(name).numbers
         assert numbers.value("kendall_tau_b") is not None
-        for key in ("kendall_tau_b", "pearson", "length_controlled", "labels_worth"):
-            assert (numbers[key].interval is None) == few
+        assert [numbers[key].interval is None for key in keys] == [few] * 4
     pairs = result.comparisons["kendall_tau_b"].pairs
     p = [t.p for c in pairs for t in c.tests if t.method == "bootstrap"]
     assert [value is None for value in p] == [few] * 6
@@ -72,27 +72,25 @@ def test_the_order_of_the_same_ratings_makes_no_difference(tmp_path: Path) -> No
     orders = list(permutations([0.1, 0.2, 0.3]))
     assert len({float(np.mean(order)) for order in orders}) > 1  # in float64
     ratings = [list(orders[k % 6]) for k in range(60)]
-    numbers = (
-        run_scores(tmp_path, ratings, {"X": np.arange(60.0)}, lambda k: k // 5).metric("X").numbers
-    )
-    assert numbers.value("kendall_tau_b") is numbers.value("pearson") is None
-    assert "auroc" not in numbers.values
-    assert numbers.value("uncalibrated") == 0  # all pairs are ties of people
+    result = run_scores(tmp_path, ratings, {"X": np.arange(60.0)}, lambda k: k // 5)
+    numbers = result.metric("X").numbers
+    # all pairs are ties of people
+    values = [numbers.value(key) for key in ("kendall_tau_b", "pearson", "uncalibrated")]
+    assert (values, "auroc" in numbers.values) == ([None, None, 0], False)
 
 
 def test_tenths_give_what_integers_give(tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     integers = rng.integers(3, 8, (60, 3))
     scores = {"X": (integers.mean(axis=1) + rng.normal(size=60)).round(1).tolist()}
-    values = []
-    for name, ratings in (("tenths", integers / 10), ("integers", integers)):
-        (tmp_path / name).mkdir()
-        result = run_scores(tmp_path / name, ratings.tolist(), scores, lambda k: k // 5)
-        numbers = result.metric("X").numbers
-        values.append([numbers.value(k) for k in ("kendall_tau_b", "accuracy", "uncalibrated")])
-    assert values[0] == values[1]
+    tenths, whole = (
+        run_scores(tmp_path, ratings.tolist(), scores, lambda k: k // 5).metric("X").numbers
+        for ratings in (integers / 10, integers)
+    )
     expected = stats.kendalltau(scores["X"], integers.sum(axis=1)).statistic
-    assert values[0][0] == pytest.approx(expected, abs=1e-12)
+    assert tenths.value("kendall_tau_b") == pytest.approx(expected, abs=1e-12)
+    for key in ("kendall_tau_b", "accuracy", "uncalibrated"):
+        assert tenths.value(key) == whole.value(key)
 
 
 def test_systems_of_equal_mean_ratings_are_not_ordered(tmp_path: Path) -> None:
@@ -142,10 +140,9 @@ def test_scores_beyond_what_can_be_squared_fail_by_name(tmp_path: Path) -> None:
         tmp_path, ratings, {"Far": np.arange(24) * 1e160}, lambda k: k // 2,
         "metric=[scores,rouge_l]", "metrics=[scores,rouge_l]",
     )  # fmt: skip
-    assert result.metric("Far").status == "failed"
-    reason = "Far gives 'a dog 1 and' the score 1e+160, which is outside its bounds"
-    assert reason in str(result.metric("Far").reason)
-    assert result.metric("ROUGE-L").ok
+    far, reason = result.metric("Far"), "the score 1e+160, which is outside its bounds"
+    assert (far.status, result.metric("ROUGE-L").ok) == ("failed", True)
+    assert f"Far gives 'a dog 1 and' {reason}" in str(far.reason)
 
 
 def test_of_many_captions_of_one_image_some_pairs_are_compared(
@@ -156,20 +153,18 @@ def test_of_many_captions_of_one_image_some_pairs_are_compared(
     ratings = rng.integers(1, 6, 400)
     scores = {"X": ratings + rng.normal(size=400)}
     runs = []
-    for name, most in (("all", 10**6), ("drawn", 20_000)):
+    for most in (10**6, 20_000):
         monkeypatch.setattr(
             "metaeval.stats.ordering.tie_calibration.group_pairs.__defaults__", (most,)
         )
-        (tmp_path / name).mkdir()
         result = run_scores(
-            tmp_path / name, ratings.tolist(), scores, lambda k: 0 if k < 380 else k,
-            "cache.enabled=false",
-        )  # fmt: skip
+            tmp_path, ratings.tolist(), scores, lambda k: 0 if k < 380 else k, "cache.enabled=false"
+        )
         runs.append((result.metric("X").numbers, " ".join(result.notes)))
     (whole, plain), (part, drawn) = runs
     total = 380 * 379 // 2
-    assert (whole["accuracy"].n, whole.value("pairs")) == (total, total)
-    assert (part["accuracy"].n, part.value("pairs")) == (20_000, total)
+    pairs = [(of["accuracy"].n, of.value("pairs")) for of in (whole, part)]
+    assert pairs == [(total, total), (20_000, total)]
     expected = pytest.approx(whole.value("uncalibrated"), abs=4 * 0.5 / 20_000**0.5)
     assert part.value("uncalibrated") == expected
     line = "Accuracy: of 20,000 of 72,010 pairs of captions of an image, drawn at random"

@@ -1,23 +1,17 @@
 """The number of references: on graded captions, and on pairs that people judged."""
 
 import os
+from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 
 import pytest
 
 from metaeval.errors import MetaevalError
-from metaeval.results.base import MetricResult
-from metaeval.results.files import read_result
 from metaeval.runs import files
 from tests.shared import run_here, write_lines
 
 SMALL = ("dataset=scenes", "dataset.limit=40", "stats.replicates=50")
-
-
-def by_metric(out: Path) -> dict[str, MetricResult]:
-    """The metrics of a run by their names."""
-    return {m.name: m for m in read_result(out / files.STATISTICS).metrics}
 
 
 @pytest.mark.slow
@@ -25,21 +19,21 @@ def test_all_references_give_what_a_plain_run_gives(tmp_path: Path) -> None:
     """With 4 references every number is that of experiment=replace; BLEU has nothing with none,
     and what counts words needs none."""
     metrics = "metrics=[bleu,cider,length]"
-    run_here(tmp_path, "experiment=references", *SMALL, metrics)
-    run_here(tmp_path, "experiment=replace", *SMALL, metrics, "report=none", out="PLAIN")
-    scored, plain = by_metric(tmp_path / "OUT"), by_metric(tmp_path / "PLAIN")
+    scored = run_here(tmp_path, "experiment=references", *SMALL, metrics)
+    plain = run_here(tmp_path, "experiment=replace", *SMALL, metrics, "report=none", out="PLAIN")
     for name, key in product(
         ("BLEU-1", "CIDEr", "Length"),
         ("rank_order_rho", "rank_order_rho_within", "pairwise_accuracy"),
     ):
-        series, whole = scored[name].numbers.values, plain[name].numbers[key]
+        series, whole = scored.metric(name).numbers.values, plain.metric(name).numbers[key]
         there = {n: series[f"{key}_{n}"] for n in range(5) if f"{key}_{n}" in series}
         assert list(there) == list(range(0 if name == "Length" else 1, 5))
         assert {there[n] for n in ((0, 4) if name == "Length" else (4,))} == {whole}
     page = (tmp_path / "OUT" / files.REPORT).read_text(encoding="utf-8")
-    assert "By the number of references" in page
+    # it runs with some references
+    texts = ("By the number of references" in page, scored.metric("BLEU-1").status)
+    assert texts == (True, "ok")
     assert (tmp_path / "OUT" / f"{files.BY_REFERENCES}4" / files.SCORES).is_file()
-    assert scored["BLEU-1"].status == "ok"  # it runs with some references
 
 
 @pytest.mark.slow
@@ -63,23 +57,40 @@ def test_a_metric_whose_columns_have_other_names_without_references(tmp_path: Pa
     assert [list(of_column) for of_column in absent.values()] == [[0, 1, 4]]  # PAC-S never ran
 
 
-def test_more_references_than_there_are_is_one_line(tmp_path: Path) -> None:
-    message = "^task.n_references: 9 is more than the 4 there are$"
-    with pytest.raises(MetaevalError, match=message):
-        run_here(tmp_path, "experiment=references", *SMALL, "task.n_references=[1,9]")
+OWN = ("dataset=own", "dataset.file={}/t.csv", "metrics=[rouge_l]")
+TABLE = "image_id,caption\n1,a dog\n1,the dog\n2,a cow\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ([*SMALL, "task.n_references=[1,9]"],
+         "^task.n_references: 9 is more than the 4 there are$"),
+        (OWN, r"1 of 2 images without references.*task\.n_references=\[0,1,2\]"),
+        # battles are scored against all references of their image whatever number is asked for
+        (["dataset=battles", "dataset.file={}/battles.jsonl", "metrics=[length]"],
+         "cannot vary the references of battles: its protocol fixes them$"),
+    ],
+    ids=["too many", "none", "fixed"],
+)  # fmt: skip
+def test_references_that_are_not_there_are_one_line(
+    options: Sequence[str], problem: str, tmp_path: Path
+) -> None:
+    (tmp_path / "t.csv").write_text(TABLE)
+    battle = {"image_id": "a", "first": "a dog", "second": "a cat", "winner": "first",
+              "references": ["a dog runs", "the dog"]}  # fmt: skip
+    write_lines(tmp_path / "battles.jsonl", [battle])
+    given = [option.replace("{}", str(tmp_path)) for option in options]
+    with pytest.raises(MetaevalError, match=problem):
+        run_here(tmp_path, "experiment=references", *given)
     assert not (tmp_path / "OUT" / files.CAPTIONS).exists()
 
 
-def test_an_image_without_references_is_named(tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_text("image_id,caption\n1,a dog\n1,the dog\n2,a cow\n")
-    own = ("experiment=references", "dataset=own", f"dataset.file={tmp_path / 't.csv'}",
-           "metrics=[rouge_l]")  # fmt: skip
-    remedy = r"1 of 2 images without references.*task\.n_references=\[0,1,2\]"
-    with pytest.raises(MetaevalError, match=remedy):
-        run_here(tmp_path, *own)
-    assert not (tmp_path / "OUT" / files.CAPTIONS).exists()
-    given = ("task.n_references=[0,1]", "corruption.min_count=1", "stats.replicates=10")
-    run_here(tmp_path, *own, *given, "report=none")
+def test_an_image_without_references_has_a_score_for_none(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(TABLE)
+    given = (*OWN, "task.n_references=[0,1]", "corruption.min_count=1", "stats.replicates=10")
+    options = [option.replace("{}", str(tmp_path)) for option in given]
+    run_here(tmp_path, "experiment=references", *options, "report=none")
 
 
 @pytest.mark.slow
@@ -89,23 +100,12 @@ def test_pairs_of_pascal_agree_with_the_judgements_experiment(tmp_path: Path) ->
         pytest.skip("METAEVAL_DATA has no pascal50s")
     common = ("dataset=pascal50s", f"dataset.root={root}", "dataset.limit=10", "dataset.draws=2",
               "metrics=[bleu,length]", "stats.replicates=50", "report=none")  # fmt: skip
-    run_here(tmp_path, "experiment=references", *common, "task.n_references=[0,1,5]")
-    run_here(tmp_path, "experiment=judgments", *common, "dataset.n_references=[1,5]", out="KNOWN")
-    scored, expected = by_metric(tmp_path / "OUT"), by_metric(tmp_path / "KNOWN")
+    scored, expected = (
+        {m.name: m.numbers for m in run_here(tmp_path, *given, *common, out=given[0][11:]).metrics}
+        for given in (("experiment=references", "task.n_references=[0,1,5]"),
+                      ("experiment=judgments", "dataset.n_references=[1,5]"))
+    )  # fmt: skip
     for name, key in product(("BLEU-1", "BLEU-4", "Length"), ("agreement_1", "agreement_5")):
-        assert scored[name].numbers[key] == expected[name].numbers[key]
-    assert "agreement_0" not in scored["BLEU-1"].numbers.values
-    assert scored["Length"].numbers.value("agreement_0") is not None
-
-
-def test_fixed_references_are_refused(tmp_path: Path) -> None:
-    """Battles are scored against all references of their image whatever number is asked for."""
-    battle = {"image_id": "a", "first": "a dog", "second": "a cat", "winner": "first",
-              "references": ["a dog runs", "the dog"]}  # fmt: skip
-    path = write_lines(tmp_path / "battles.jsonl", [battle])
-    refusal = "cannot vary the references of battles: its protocol fixes them$"
-    with pytest.raises(MetaevalError, match=refusal):
-        run_here(
-            tmp_path, "experiment=references", "dataset=battles", f"dataset.file={path}",
-            "metrics=[length]",
-        )  # fmt: skip
+        assert scored[name][key] == expected[name][key]
+    assert "agreement_0" not in scored["BLEU-1"].values
+    assert scored["Length"].value("agreement_0") is not None

@@ -21,19 +21,17 @@ from tests.shared import run_here
 def test_ranks_count_what_is_at_least_as_high() -> None:
     rng = np.random.default_rng(0)
     scores = rng.integers(0, 6, (40, 40)).astype(np.float64)  # with many ties
-    ranks = ranks_of(scores)
-    for i in range(40):
-        others = [c for c in range(40) if c != i]
-        assert ranks.image_to_text[i] == sum(scores[c, i] >= scores[i, i] for c in others)
-        assert ranks.text_to_image[i] == sum(scores[i, c] >= scores[i, i] for c in others)
-    above = {
-        "image_to_text": scores >= scores.diagonal(),  # [caption, image]
-        "text_to_image": (scores >= scores.diagonal()[:, None]).T,
+    ranks, own = ranks_of(scores), scores.diagonal()
+    others = {  # how many are at least as high, except the own one
+        "image_to_text": (scores >= own).sum(axis=0) - 1,  # [caption, image]
+        "text_to_image": (scores >= own[:, None]).sum(axis=1) - 1,
+    }
+    assert {way: getattr(ranks, way).tolist() for way in others} == {
+        way: n.tolist() for way, n in others.items()
     }
     for measure, way, depth in MEASURES:
         hits = hits_at({"A": ranks}, way, depth, 40)["A"]
-        known = np.mean([above[way][:, i].sum() <= depth for i in range(40)])
-        assert hits.mean() == known, measure
+        assert hits.mean() == (others[way] < depth).mean(), measure
 
 
 def test_what_has_no_score_leaves_with_its_counterpart() -> None:
@@ -77,9 +75,9 @@ def test_a_run_writes_ranks_recalls_and_a_page(
     result = run(tmp_path)
     table = pd.read_parquet(tmp_path / "OUT" / files.SCORES)
     ranks = table.loc[table["metric"] == "ROUGE-L", "rank_of_caption"]
+    recalls = {f"image_to_text_R{k}": (ranks <= k).mean() for k in (1, 5, 10)}
     numbers = result.metric("ROUGE-L").numbers
-    for k in (1, 5, 10):
-        assert numbers[f"image_to_text_R{k}"].value == pytest.approx((ranks <= k).mean())
+    assert {key: numbers.value(key) for key in recalls} == pytest.approx(recalls)
     # a length is the same with every image: all ties, so never found among the first
     assert result.metric("Length").numbers["text_to_image_R1"].value == 0
     assert "R@10" in capsys.readouterr().out

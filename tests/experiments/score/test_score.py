@@ -5,6 +5,7 @@ import io
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -37,6 +38,7 @@ from metaeval.experiments.score.worker import (
     split_rows,
 )
 from metaeval.metrics.ngram.cider import Cider, CiderR
+from metaeval.results.files import read_result
 from metaeval.results.measured import MeasuredResult
 from metaeval.results.run import ColumnSum
 from metaeval.runs.store import MemoryStore
@@ -44,17 +46,17 @@ from metaeval.scoring import score_captions
 from metaeval.text.tokenizers import base as tokenizers
 from tests.shared import write_lines
 
-METRICS = ["bleu", "rouge_l", "cider"]
+ARGUMENTS = (
+    "captions=tables", "dataset=scenes", "dataset.limit=30", "metrics=[bleu,rouge_l,cider]",
+    "task.block=32", "report=none",
+)  # fmt: skip
 
 
-def score(*arguments: str, cwd: Path) -> str:
-    """What the command does with these arguments, in this process; what it prints."""
-    out = next((a.partition("=")[2] for a in arguments if a.startswith("hydra.run.dir")), "none")
-    options = [a for a in arguments if not a.startswith("hydra.")]
+def score(*options: str, out: str, cwd: Path) -> str:
+    """What the command prints with these options, run in this process in the folder `cwd`."""
     config = compose_config(["experiment=score", *options, f"paths.cache={cwd / 'cache'}"])
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed), contextlib.chdir(cwd):
-        (cwd / out).mkdir(exist_ok=True)
         run_configured(config, cwd / out)
     return printed.getvalue()
 
@@ -71,44 +73,40 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     first = rows.iloc[:50].rename(columns={"caption": "candidate"})
     first.to_csv(path / "tables/a.csv", index=False)
     rows.iloc[50:].to_json(path / "tables/b.jsonl", orient="records", lines=True)
-    score(*arguments(), "hydra.run.dir=one", cwd=path)
+    score(*ARGUMENTS, out="one", cwd=path)
     return path
 
 
-def arguments() -> list[str]:
-    return [
-        "captions=tables", "dataset=scenes", "dataset.limit=30", f"metrics=[{','.join(METRICS)}]",
-        "task.block=32", "report=none",
-    ]  # fmt: skip
-
-
 def result(run: Path) -> MeasuredResult:
-    return metaeval.load_run(run).result
+    return read_result(run / "statistics.json")
 
 
 def scores(run: Path) -> pd.DataFrame:
     return pd.concat([pd.read_parquet(p) for p in sorted((run / "scores").glob("*.parquet"))])
 
 
-@pytest.mark.slow
+def parts(run: Path) -> dict[str, bytes]:
+    """The files of scores, and the manifest."""
+    return {path.name: path.read_bytes() for path in (run / "scores").iterdir()}
+
+
 def test_a_killed_run_continues_and_ends_with_the_same_bytes(folder: Path) -> None:
-    score(*arguments(), "hydra.run.dir=two", cwd=folder)
-    whole = {p.name: p.read_bytes() for p in (folder / "two/scores").iterdir()}
+    shutil.copytree(folder / "one", folder / "two")
+    two, whole = folder / "two/scores", parts(folder / "one")
     assert set(whole) == {"_manifest.json", *(f"part-0000{k}.parquet" for k in range(4))}
-    untouched_part = folder / "two/scores/part-00001.parquet"
-    written = untouched_part.stat().st_mtime_ns
-    (folder / "two/scores/part-00002.parquet").unlink()
-    (folder / "two/scores/part-00000.parquet").write_bytes(whole["part-00000.parquet"][:500])
-    (folder / "two/scores/.part-00003.parquet.x").write_bytes(b"half")
-    (folder / "two/scores/_manifest.json").unlink()
-    score(*arguments(), "hydra.run.dir=two", cwd=folder)
-    assert {p.name: p.read_bytes() for p in (folder / "two/scores").iterdir()} == whole
-    assert untouched_part.stat().st_mtime_ns == written
+    written = (two / "part-00001.parquet").stat().st_mtime_ns
+    (two / "part-00002.parquet").unlink()
+    (two / "part-00000.parquet").write_bytes(whole["part-00000.parquet"][:500])
+    (two / ".part-00003.parquet.x").write_bytes(b"half")
+    (two / "_manifest.json").unlink()
+    score(*ARGUMENTS, out="two", cwd=folder)
+    assert parts(folder / "two") == whole
+    assert (two / "part-00001.parquet").stat().st_mtime_ns == written
 
 
 def test_captions_of_a_block_are_not_retained(folder: Path) -> None:
     """A memory of every caption would grow with the table: it once was .8 kB per caption."""
-    score(*arguments(), "cache.enabled=false", "hydra.run.dir=forgetful", cwd=folder)
+    score(*ARGUMENTS, "cache.enabled=false", out="forgetful", cwd=folder)
     assert not tokenizers.get("ptb")._memory
     store = MemoryStore()
     store.put_many("parses", {b"key": b"value"})
@@ -117,10 +115,11 @@ def test_captions_of_a_block_are_not_retained(folder: Path) -> None:
 
 
 def test_another_request_leaves_no_part_of_the_one_before(folder: Path) -> None:
-    score(*arguments(), "hydra.run.dir=three", cwd=folder)
-    score(*arguments(), "task.block=100", "metric.cider.sigma=5", "hydra.run.dir=three", cwd=folder)
-    names = sorted(p.name for p in (folder / "three/scores").iterdir())
-    assert names == ["_manifest.json", "part-00000.parquet", "part-00001.parquet"]
+    shutil.copytree(folder / "one", folder / "three")
+    score(*ARGUMENTS, "task.block=100", "metric.cider.sigma=5", out="three", cwd=folder)
+    assert sorted(parts(folder / "three")) == [
+        "_manifest.json", "part-00000.parquet", "part-00001.parquet",
+    ]  # fmt: skip
     assert not np.allclose(scores(folder / "three")["CIDEr"], scores(folder / "one")["CIDEr"])
 
 
@@ -135,17 +134,18 @@ def test_references_in_the_rows(folder: Path) -> None:
     write_lines(folder / "own.jsonl", rows)
     printed = score(
         "captions=own.jsonl", "metrics=[rouge_l,bigram_model,faier]", "task.block=3",
-        "report=none", "hydra.run.dir=own", cwd=folder,
+        "report=none", out="own", cwd=folder,
     )  # fmt: skip
-    said = ("bigram_model skipped: a score depends on all captions of a dataset", "faier skipped")
-    assert [text in printed for text in (*said, "give dataset=NAME")] == [True] * 3
-    expected = metaeval.score(
-        [row["candidate"] for row in rows], [row["references"] for row in rows], metrics=["rouge_l"]
-    )
-    got = scores(folder / "own")["ROUGE-L"].to_numpy()
-    np.testing.assert_array_equal(got, expected.table["ROUGE-L"].to_numpy())
-    own = result(folder / "own")
-    assert (own.facts["Empty captions"], own.metric("Bigram model").statistics) == (1, None)
+    lines = (
+        "bigram_model skipped: a score depends on all captions of a dataset", "faier skipped",
+        "give dataset=NAME",
+    )  # fmt: skip
+    assert [line in printed for line in lines] == [True] * 3
+    given = [[row[name] for row in rows] for name in ("candidate", "references")]
+    expected = metaeval.score(*given, metrics=["rouge_l"]).table["ROUGE-L"]
+    assert scores(folder / "own")["ROUGE-L"].tolist() == expected.tolist()
+    run = result(folder / "own")
+    assert (run.facts["Empty captions"], run.metric("Bigram model").statistics) == (1, None)
 
 
 def test_ciders_idf_of_the_tables_themselves(folder: Path) -> None:
@@ -155,28 +155,25 @@ def test_ciders_idf_of_the_tables_themselves(folder: Path) -> None:
     for block in (7, 1000):
         score(
             "captions=corpus.jsonl", "metrics=[cider,cider_r]", f"task.block={block}",
-            "report=none", f"hydra.run.dir=corpus{block}", cwd=folder,
+            "report=none", out=f"corpus{block}", cwd=folder,
         )  # fmt: skip
     few, many = (scores(folder / f"corpus{block}") for block in (7, 1000))
     whole, index = own_dataset(list(read_rows([folder / "corpus.jsonl"], None, Tidy())))
     for metric in (Cider(), CiderR()):
         expected = score_captions(metric, whole, few["caption"].tolist(), index, MemoryStore())
         name = metric.columns[0].name
-        for got in (few, many):
-            np.testing.assert_array_equal(got[name].to_numpy(), expected.scores[:, 0])
+        columns = np.array([few[name], many[name]])
+        np.testing.assert_array_equal(columns, [expected.scores[:, 0]] * 2)
         assert result(folder / "corpus7").metric(name).signature == expected.signatures[0]
     # pycocoevalcap wants one caption an image: the first row of each; its idf is of all references
     first = {row["image_id"]: k for k, row in reversed(list(enumerate(rows)))}
-    tokens = [" ".join(words) for words in Cider().words([row["caption"] for row in rows])]
-    references = {
-        i: [" ".join(words) for words in Cider().words(rows[k]["references"])]
-        for i, k in first.items()
-    }
-    oracle = coco_cider.Cider().compute_score(
-        references, {i: [tokens[k]] for i, k in first.items()}
+    references, candidates = (
+        {i: [" ".join(words) for words in Cider().words(of(rows[k]))] for i, k in first.items()}
+        for of in (lambda row: row["references"], lambda row: [row["caption"]])
     )
-    got = few["CIDEr"].to_numpy()[list(first.values())]
-    np.testing.assert_allclose(got, oracle[1], atol=1e-12)  # sums in another order
+    oracle = coco_cider.Cider().compute_score(references, candidates)[1]
+    made = few["CIDEr"].to_numpy()[list(first.values())]
+    np.testing.assert_allclose(made, oracle, atol=1e-12)  # sums in another order
     # the frequencies are a file that serves other tables
     (idf,) = (folder / "corpus7/scores").glob("_idf-*.npz")
     # it does not keep pandas from reading the folder
@@ -184,7 +181,7 @@ def test_ciders_idf_of_the_tables_themselves(folder: Path) -> None:
     write_lines(folder / "two.jsonl", rows[:2])
     score(
         "captions=two.jsonl", "metrics=[cider]", f"metric.cider.idf={idf}", "report=none",
-        "hydra.run.dir=idf", cwd=folder,
+        out="idf", cwd=folder,
     )  # fmt: skip
     np.testing.assert_array_equal(scores(folder / "idf")["CIDEr"], few["CIDEr"][:2])
 
@@ -213,11 +210,11 @@ def test_blocks_that_are_there_take_no_time(folder: Path, monkeypatch: pytest.Mo
     """What a resumed run says is left is of the blocks that are not there."""
     line = progress.RunLine(iter(range(10**6)).__next__)  # a second each time it is asked
     monkeypatch.setattr(progress, "current", lambda: line)
-    score(*arguments(), "hydra.run.dir=left", cwd=folder)
+    shutil.copytree(folder / "one", folder / "left")
     (folder / "left/scores/part-00003.parquet").unlink()
     begun = []
     monkeypatch.setattr(line, "begin", begun.append)
-    score(*arguments(), "hydra.run.dir=left", cwd=folder)
+    score(*ARGUMENTS, out="left", cwd=folder)
     assert [part.number for part in begun if part.number] == ["block 4 of 4"]
 
 
@@ -243,12 +240,12 @@ def test_a_wrong_row_is_refused_before_anything_is_scored(
     with pytest.raises(MetaevalError) as error:
         score(
             *given, "dataset=scenes", "dataset.limit=30", "metrics=[bleu]", "task.block=1",
-            f"hydra.run.dir={tmp_path}/run", cwd=folder,
+            out=f"{tmp_path}/run", cwd=folder,
         )  # fmt: skip
     message = str(error.value)
     assert (error.value.exit_code, words in message) == (2, True), message
-    assert isinstance(row, list) or "line 2" in message
-    assert not (tmp_path / "run/scores").exists()
+    named = isinstance(row, list) or "line 2" in message
+    assert (named, (tmp_path / "run/scores").exists()) == (True, False)
 
 
 HEAD = "image_id,caption,references\n1,a dog,"
@@ -297,11 +294,10 @@ def test_rows_that_are_wrong_are_refused(text: str, problem: str, tmp_path: Path
 
 def test_blocks_and_the_references_that_their_rows_share() -> None:
     rows = [CaptionRow(k // 2, "x", (f"r{k // 2}",)) for k in range(5)]
-    few = list(split_rows(rows, 2))
-    assert [(b.number, b.first, len(b.rows)) for b in few] == [(0, 0, 2), (1, 2, 2), (2, 4, 1)]
+    blocks = [(b.number, b.first, len(b.rows)) for b in split_rows(rows, 2)]
+    assert blocks == [(0, 0, 2), (1, 2, 2), (2, 4, 1)]
     dataset, index = own_dataset(rows)
-    assert dataset.references == (("r0",), ("r1",), ("r2",))
-    assert index.tolist() == [0, 0, 1, 1, 2]
+    assert (dataset.references, index.tolist()) == ((("r0",), ("r1",), ("r2",)), [0, 0, 1, 1, 2])
 
 
 def letters(captions: list[str]) -> list[float]:
@@ -317,13 +313,12 @@ def test_a_metric_that_fails_on_one_block_keeps_the_scores_of_the_others(tmp_pat
     write_lines(tmp_path / "rows.jsonl", rows)
     printed = score(
         "captions=rows.jsonl", "metrics=[callable,rouge_l]", "task.block=2",
-        f"metric.callable.function={__name__}.letters", "hydra.run.dir=run", cwd=tmp_path,
+        f"metric.callable.function={__name__}.letters", out="run", cwd=tmp_path,
     )  # fmt: skip
-    loaded = result(tmp_path / "run")
-    failed = loaded.metric("letters")
-    assert (failed.status, loaded.metric("ROUGE-L").status) == ("failed", "ok")
-    assert failed.reason.startswith("in 1 of 3 blocks: ")
-    assert failed.reason in printed
+    failed, rouge = map(result(tmp_path / "run").metric, ("letters", "ROUGE-L"))
+    assert (failed.status, rouge.status, failed.reason[:18], failed.reason in printed) == (
+        "failed", "ok", "in 1 of 3 blocks: ", True,
+    )  # fmt: skip
     # the captions of 1, 3 and 5 characters have scores; those of the second block do not
     keys = ("n", "n_nan", "mean", "min", "median", "max")
     assert [failed.numbers.value(key) for key in keys] == [3, 2, 3.0, 1.0, 3.0, 5.0]
@@ -334,12 +329,11 @@ def test_a_block_that_a_metric_broke_in_is_scored_again(tmp_path: Path) -> None:
     made, block = Parts(tmp_path, "request"), RowBlock(0, 0, [CaptionRow(1, "a", None)])
     broken = BlockScores(np.array([[np.nan]]), "RuntimeError: no")
     entry = made.write(block, {"m": ["M"]}, {"m": broken})
-    assert entry.columns == {"M": ColumnSum(n=0, sum=0.0)}
-    assert made.known(block) is None
+    assert (entry.columns, made.known(block)) == ({"M": ColumnSum(n=0, sum=0.0)}, None)
     entry = made.write(block, {"m": ["M"]}, {"m": BlockScores(np.array([[0.5]]))})
-    assert made.known(block) == entry
-    assert Parts(tmp_path, "other").known(block) is None
-    assert made.known(RowBlock(0, 0, [CaptionRow(1, "b", None)])) is None
+    other = RowBlock(0, 0, [CaptionRow(1, "b", None)])
+    known = (made.known(block), Parts(tmp_path, "other").known(block), made.known(other))
+    assert known == (entry, None, None)
 
 
 NO_RAY = pytest.mark.skipif(
@@ -366,9 +360,9 @@ def test_killed_at_any_block_it_ends_with_the_same_bytes(scoring: str, folder: P
     many["caption"] += many.index.astype(str)
     many.to_parquet(folder / "many.parquet")
     options = [
-        *arguments()[1:], "captions=many.parquet", "task.block=100", f"paths.cache={folder}/cache",
+        *ARGUMENTS[1:], "captions=many.parquet", "task.block=100", f"paths.cache={folder}/cache",
     ]  # fmt: skip
-    score(*options, f"hydra.run.dir={scoring}whole", cwd=folder)
+    score(*options, out=f"{scoring}whole", cwd=folder)
     out, killed = folder / f"{scoring}killed", 0
     moments = [(2, "worker"), (4, "command"), (9, "command")]
     for after, victim in moments if scoring == "ray" else moments[2:]:
@@ -389,10 +383,5 @@ def test_killed_at_any_block_it_ends_with_the_same_bytes(scoring: str, folder: P
         process.kill()
         killed += process.wait() == -signal.SIGKILL
     assert killed == (3 if scoring == "ray" else 1)
-    score(*options, f"task.scoring={scoring}", f"hydra.run.dir={out.name}", cwd=folder)
+    score(*options, f"task.scoring={scoring}", out=out.name, cwd=folder)
     assert parts(out) == parts(folder / f"{scoring}whole")
-
-
-def parts(run: Path) -> dict[str, bytes]:
-    """The files of scores, and the manifest."""
-    return {path.name: path.read_bytes() for path in (run / "scores").iterdir()}

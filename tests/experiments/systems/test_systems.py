@@ -1,11 +1,12 @@
 """How metrics rank systems: values by scipy and by hand, and those of the COCO 2015 challenge."""
 
 import math
-from itertools import permutations
+from itertools import permutations, product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import kendalltau, pearsonr, spearmanr, t as student
 
@@ -14,6 +15,7 @@ from tests.shared import run_here, write_json
 
 RNG = np.random.default_rng(7)
 HUMAN = RNG.normal(size=12)
+NAMES = [f"s{k:02d}" for k in range(12)]
 COLUMNS = {
     "good": HUMAN + 0.3 * RNG.normal(size=12),
     "TER": -HUMAN + RNG.normal(size=12),
@@ -24,10 +26,8 @@ COLUMNS = {
 @pytest.fixture(scope="module")
 def result(tmp_path_factory: pytest.TempPathFactory) -> Any:
     folder = tmp_path_factory.mktemp("systems")
-    rows = [
-        {"system": f"s{k:02d}", "human": HUMAN[k]} | {name: v[k] for name, v in COLUMNS.items()}
-        for k in range(12)
-    ]
+    table = pd.DataFrame({"system": NAMES, "human": HUMAN, **COLUMNS})
+    rows = table.to_dict("records")
     return run_here(
         folder,
         "experiment=systems",
@@ -60,18 +60,15 @@ def test_correlations_are_scipys(result: Any) -> None:
 
 
 def test_one_system_left_out(result: Any) -> None:
-    (row,) = [
-        r
-        for r in result.extra("influence").records
-        if (r["metric"], r["statistic"]) == ("good", "r")
-    ]
-    kept = [np.arange(11) != k for k in range(11)]
-    each = [pearsonr(COLUMNS["good"][:11][k], HUMAN[:11][k])[0] for k in kept]
+    rows = result.extra("influence").records
+    (row,) = [r for r in rows if (r["metric"], r["statistic"]) == ("good", "r")]
+    without = [np.arange(11) != k for k in range(11)]
+    each = [pearsonr(COLUMNS["good"][:11][k], HUMAN[:11][k])[0] for k in without]
     assert {key: row[key] for key in row if key.startswith(("lowest", "highest"))} == {
         "lowest": pytest.approx(min(each)),
-        "lowest_without": f"s{int(np.argmin(each)):02d}",
+        "lowest_without": NAMES[np.argmin(each)],
         "highest": pytest.approx(max(each)),
-        "highest_without": f"s{int(np.argmax(each)):02d}",
+        "highest_without": NAMES[np.argmax(each)],
     }
 
 
@@ -83,31 +80,26 @@ def test_metrics_are_compared_by_williams_test(result: Any) -> None:
     r1, r2, r12, n = matrix[0, 2], matrix[1, 2], matrix[0, 1], 11
     spread = 2 * np.linalg.det(matrix) * (n - 1) / (n - 3) + (r1 + r2) ** 2 / 4 * (1 - r12) ** 3
     t = (r1 - r2) * math.sqrt((n - 1) * (1 + r12) / spread)
-    (test,) = pair.tests
+    (test,), half = pair.tests, student.ppf(0.975, n - 3) * (r1 - r2) / t
     assert (test.method, test.p) == ("Williams", pytest.approx(2 * student.sf(abs(t), n - 3)))
-    half = student.ppf(0.975, n - 3) * (r1 - r2) / t
     assert pair.difference.interval == pytest.approx((r1 - r2 - half, r1 - r2 + half))
-    assert result.controls["pearson_human"].control == "Length"
-    assert result.comparison("accuracy_human", "good", "TER").tests[0].method != "Williams"
+    other = result.comparison("accuracy_human", "good", "TER").tests[0].method
+    assert (result.controls["pearson_human"].control, other == "Williams") == ("Length", False)
 
 
 def test_a_pair_of_a_system_and_its_copy_does_not_count() -> None:
     x, y = [1.0, 2.0, 2.0, 4.0], [1.0, 3.0, 2.0, 0.0]
     weights = np.array([[1, 1, 1, 1], [2, 0, 1, 3]])
-    expected = []
-    for row in weights:
-        drawn = np.repeat(np.arange(4), row)
-        pairs = [(a, b) for a in drawn for b in drawn if a != b]
+    for row, accuracy in zip(weights, pairwise_accuracies(x, y, weights), strict=True):
+        pairs = [(a, b) for a, b in product(np.repeat(np.arange(4), row), repeat=2) if a != b]
         alike = [np.sign(x[a] - x[b]) == np.sign(y[a] - y[b]) for a, b in pairs]
-        expected.append(np.mean(alike))
-    assert pairwise_accuracies(x, y, weights).tolist() == pytest.approx(expected)
+        assert accuracy == pytest.approx(np.mean(alike))
 
 
 def test_the_p_value_counts_all_orders_of_few_systems() -> None:
     x, y = HUMAN[:6], COLUMNS["TER"][:6]
-    observed = abs(pearsonr(x, y)[0])
-    each = [abs(pearsonr(x[list(order)], y)[0]) for order in permutations(range(6))]
-    exact = float(np.mean(np.array(each) >= observed - 1e-9))
+    each = np.array([abs(pearsonr(x[list(o)], y)[0]) for o in permutations(range(6))])
+    exact = float(np.mean(each >= each[0] - 1e-9))
     assert permutation_p(x, y) == pytest.approx(exact)
     drawn = permutation_p(x, y, arrangements=700)  # 6! = 720
     assert drawn == pytest.approx(exact, abs=0.06)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
-from metaeval import installation
 from metaeval.config import compose_config
 from metaeval.errors import ConfigError, InputError, MetaevalError
 from metaeval.experiments.run import run_configured
@@ -41,10 +41,9 @@ def test_a_use_selects_parts_of_sources(tmp_path: Path) -> None:
     path = tmp_path / "u.yaml"
     path.write_text(GOOD)
     use = read_uses(str(path)).uses[0]
-    assert use.asks("pairs.kinds", "k")
-    assert not use.asks("pairs.kinds", "l")
-    assert use.asks("judgments.pairs", "anything")
-    assert not use.asks("arena.long", "")
+    parts = {("pairs.kinds", "k"): True, ("pairs.kinds", "l"): False,
+             ("judgments.pairs", "anything"): True, ("arena.long", ""): False}  # fmt: skip
+    assert {part: use.asks(*part) for part in parts} == parts
 
 
 @pytest.mark.parametrize(
@@ -68,10 +67,8 @@ def test_a_file_that_is_wrong_is_named_with_its_field(
 ) -> None:
     path = tmp_path / "u.yaml"
     path.write_text(GOOD.replace(before, after))
-    with pytest.raises(InputError) as error:
+    with pytest.raises(InputError, match=f"(?s){re.escape(str(path))}.*{re.escape(problem)}"):
         read_uses(str(path))
-    assert str(path) in str(error.value)
-    assert problem in str(error.value)
 
 
 PAIRS = "experiment=pairs, dataset=pairs"
@@ -96,9 +93,8 @@ def test_a_battery_that_cannot_run_is_refused_beforehand(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("b.yaml").write_text(text)
-    with pytest.raises(MetaevalError) as error:
+    with pytest.raises(MetaevalError, match=re.escape(problem)) as error:
         Trust(battery="b.yaml").check(compose_config(["experiment=trust", "paths.data=none"]))
-    assert problem in str(error.value)
     assert error.value.exit_code == 2
 
 
@@ -124,4 +120,3 @@ def test_an_unknown_battery() -> None:
         read_battery("quik")
     with pytest.raises(InputError, match="No such file"):
         read_battery("mine.yaml")
-    assert (installation.conf() / "trust" / "uses.yaml").is_file()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
@@ -18,6 +18,7 @@ from metaeval.results.measured import Extra, MeasuredResult
 from metaeval.results.resampled import read_resampled
 from tests.experiments.trust.trust_cases import rows
 from tests.forked import run_experiment
+from tests.shared import write_lines
 
 
 @pytest.mark.slow
@@ -34,7 +35,7 @@ def test_every_comparison_with_a_control_is_a_test_with_its_replicates(tmp_path:
     )
     result = run.result
     tests = {test.key: test for test in evidence_of(result)}
-    assert set(tests) == {key for key in result.controls if key != "mean_auc"}
+    assert {*tests, "mean_auc"} == set(result.controls)
     assert all(t.examples for t in tests.values() if t.source == "sensitivity.kinds")
     resampled = read_resampled(run.directory / "replicates.parquet")
     known = [r for r in resampled if not r.items_of]
@@ -73,8 +74,7 @@ def test_every_source_that_a_use_asks_for_is_one_that_a_run_gives() -> None:
 def test_metrics_say_what_they_read(overrides: list[str], reads: set[str], network: bool) -> None:
     config = compose_config(["experiment=trust", *overrides])
     metric = build(config.metrics[0], config)
-    assert metric.reads == reads
-    assert metric.runs_network == network
+    assert (metric.reads, metric.runs_network) == (reads, network)
 
 
 @pytest.mark.parametrize(("n", "word"), [(11, "cannot tell"), (24, "shown")])
@@ -83,14 +83,10 @@ def test_few_systems_show_nothing_whatever_their_correlation(
 ) -> None:
     """The interval is Fisher's, of SciPy, averaged over both columns of people."""
     rng = np.random.default_rng(0)
-    human = rng.normal(size=(2, n))
-    human[1] = human[0] + rng.normal(0, 0.3, n)
-    good = human[0] + rng.normal(0, 0.2, n)
-    lines = [
-        "system,M1,M2,Good",
-        *(f"s{k},{human[0, k]},{human[1, k]},{good[k]}" for k in range(n)),
-    ]
-    (tmp_path / "t.csv").write_text("\n".join(lines))
+    columns = pd.DataFrame({"system": [f"s{k}" for k in range(n)], "M1": rng.normal(size=n)})
+    for name, noise in (("M2", 0.3), ("Good", 0.2)):
+        columns[name] = columns["M1"] + rng.normal(0, noise, n)
+    columns.to_csv(tmp_path / "t.csv", index=False)
     run = run_experiment(
         "systems",
         dataset="systems",
@@ -104,11 +100,13 @@ def test_few_systems_show_nothing_whatever_their_correlation(
     item = ItemRun("table", "systems", "", run.result, info)
     made = gathered("quick", read_uses(None), [item])
     (cell,) = rows(made, "cells", use="captioners", metric="Good")
-    expected = [stats.pearsonr(column, good).confidence_interval(0.95) for column in human]
-    assert cell["word"] == word
-    assert (cell["skill_low"], cell["skill_high"]) == pytest.approx(
-        (np.mean([e.low for e in expected]), np.mean([e.high for e in expected])), abs=1e-9
-    )
+    expected = [
+        stats.pearsonr(columns[name], columns["Good"]).confidence_interval(0.95)
+        for name in ("M1", "M2")
+    ]
+    assert (cell["word"], [cell["skill_low"], cell["skill_high"]]) == (
+        word, pytest.approx(np.mean(expected, axis=0), abs=1e-9),
+    )  # fmt: skip
 
 
 def test_value_control_and_ceiling_of_few_values_are_one_statistic(tmp_path: Path) -> None:
@@ -126,41 +124,33 @@ def test_value_control_and_ceiling_of_few_values_are_one_statistic(tmp_path: Pat
         {"image_id": r["image_id"], "caption": r["caption"], "Binary": b}
         for r, b in zip(given, binary, strict=True)
     ]
-    for name, records in (("table", given), ("scored", scored)):
-        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, records)))
     run = run_experiment(
         "judgments",
         metric=["scores", "length"],
         metric__scores__columns=["Binary"],
-        metric__scores__file=str(tmp_path / "scored.jsonl"),
+        metric__scores__file=str(write_lines(tmp_path / "scored.jsonl", scored)),
         dataset="table",
-        dataset__file=str(tmp_path / "table.jsonl"),
+        dataset__file=str(write_lines(tmp_path / "table.jsonl", given)),
         dataset__statistic="kendall_tau_c",
         task__fitted=False,
         stats__replicates=20,
         report="none",
         out=tmp_path / "OUT",
     )
-    uses = read_uses(None)
-    uses = uses.model_copy(update={"blind": ("length",)})
+    uses = read_uses(None).model_copy(update={"blind": ("length",)})
     resampled = read_resampled(run.directory / "replicates.parquet")
     made = gathered("quick", uses, [ItemRun("t", "judgments", "", run.result, resampled=resampled)])
     (one,) = rows(made, "evidence", use="grade", metric="Binary")
     value, control = (stats.kendalltau(x, human, variant="c").statistic for x in (binary, words))
     perfect = stats.kendalltau(human, human, variant="c").statistic
-    assert (one["control"], one["ceiling_is"], one["unit"]) == (
-        "Length",
-        "the mean rating",
-        "captions",
-    )
-    assert (one["value"], one["control_value"], one["ceiling"]) == pytest.approx(
-        (value, control, perfect), abs=1e-12
-    )
-    assert one["skill"] == pytest.approx((value - control) / (perfect - control), abs=1e-12)
+    texts = [one[key] for key in ("control", "ceiling_is", "unit")]
+    assert texts == ["Length", "the mean rating", "captions"]
+    numbers = [one[key] for key in ("value", "control_value", "ceiling", "skill")]
+    skill = (value - control) / (perfect - control)
+    assert numbers == pytest.approx([value, control, perfect, skill], abs=1e-12)
     # a pair of captions an image: its images count, and nothing else
     (pairs,) = rows(made, "evidence", use="pairs", metric="Binary")
-    apart = int((human[::2] != human[1::2]).sum() + (human[::2] == human[1::2]).sum())
-    assert (pairs["n"], pairs["unit"]) == (apart, "pairs")
+    assert (pairs["n"], pairs["unit"]) == (120, "pairs")
 
 
 def test_a_search_is_evidence_by_its_images_and_the_rule_itself_is_left_out() -> None:

@@ -19,6 +19,7 @@ from metaeval.results.measured import MeasuredResult
 from metaeval.results.run import RunInfo
 from tests.experiments.trust.trust_cases import item_run
 from tests.forked import run_command
+from tests.shared import write_lines
 
 BATTERY = """
 items:
@@ -49,13 +50,15 @@ def trust(folder: Path, out: str, *options: str, code: int = 0) -> dict[str, tup
         env={"METAEVAL_CACHE": str(folder / "cache")},
     )
     assert done.returncode == code, done.stderr
-    found = {}
-    for item in ("drawn", "mine"):
-        where = folder / out / "items" / item
-        result = json.loads((where / "statistics.json").read_text())
-        ran = (where / "scores.parquet").stat().st_mtime_ns
-        found[item] = ran, {m["column"]["name"]: m for m in result["metrics"]}
-    return found
+    items = {item: folder / out / "items" / item for item in ("drawn", "mine")}
+    results = {k: json.loads((item / "statistics.json").read_text()) for k, item in items.items()}
+    return {
+        name: (
+            (item / "scores.parquet").stat().st_mtime_ns,
+            {m["column"]["name"]: m for m in results[name]["metrics"]},
+        )
+        for name, item in items.items()
+    }
 
 
 def write_data(folder: Path, n: int) -> None:
@@ -64,7 +67,14 @@ def write_data(folder: Path, n: int) -> None:
         for k in range(n)
         for word in ("small", "brown", "green")
     ]
-    (folder / "mine.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_lines(folder / "mine.jsonl", rows)
+
+
+def begin(folder: Path, code: str, n: int) -> None:
+    """The battery's files: a metric, and n images."""
+    (folder / "battery.yaml").write_text(BATTERY)
+    (folder / "edited.py").write_text(code)
+    write_data(folder, n)
 
 
 @pytest.mark.parametrize("name", ["statistics.json", "run.json"])
@@ -73,14 +83,11 @@ def test_a_damaged_item_is_run_again_with_a_word(
 ) -> None:
     folder = tmp_path / "a"
     folder.mkdir()
-    result = item_run("a", {"M": 0.6}).result
-    assert result is not None
     write_info(folder / "run.json", RunInfo(status="finished"))
-    write_result(folder / "statistics.json", result)
+    write_result(folder / "statistics.json", item_run("a", {"M": 0.6}).result)
     (folder / "key").write_text("k")
-    assert stored_item(folder, "k") is not None
-    assert stored_item(folder, "of other options") is None
-    assert capsys.readouterr().out == ""
+    there = [stored_item(folder, key) is not None for key in ("k", "of other options")]
+    assert (there, capsys.readouterr().out) == ([True, False], "")
     (folder / name).write_text("")
     assert stored_item(folder, "k") is None
     assert f"{folder / name}: invalid JSON" in capsys.readouterr().out
@@ -92,7 +99,6 @@ def test_a_damaged_item_is_run_again_with_a_word(
 
 def with_signature(signature: str, **column: Any) -> MeasuredResult:
     result = item_run("a", {"M": 0.6}).result
-    assert result is not None
     of = result.metric("M")
     changed = {"signature": signature, "column": replace(of.column, **column)}
     return result.model_copy(update={"metrics": (of.model_copy(update=changed),)})
@@ -118,38 +124,34 @@ def test_two_metrics_of_one_name_are_refused(other: MeasuredResult, problem: str
         require_one_identity([("A", one), ("B", other)])
 
 
-def number(of: dict[str, tuple[int, Any]], item: str, name: str) -> Any:
-    statistics = of[item][1]["score"]["statistics"]
-    if name in statistics["facts"]:
-        return statistics["facts"][name]
-    return statistics["values"][name]["value"]
+def numbers(of: dict[str, tuple[int, Any]]) -> dict[str, tuple[int, float]]:
+    """Item → the number of images and the accuracy of the metric."""
+    items = {item: columns["score"]["statistics"] for item, (_, columns) in of.items()}
+    return {
+        item: (each["facts"]["n"], each["values"]["pairwise_accuracy"]["value"])
+        for item, each in items.items()
+    }
 
 
 @pytest.mark.slow
 def test_an_item_runs_again_after_its_code_or_its_data_were_edited(tmp_path: Path) -> None:
-    (tmp_path / "battery.yaml").write_text(BATTERY)
-    (tmp_path / "edited.py").write_text(CONSTANT)
-    write_data(tmp_path, 6)
-    first = trust(tmp_path, "OUT")
-    for item in first:  # all scores are equal
-        assert number(first, item, "pairwise_accuracy") == 0
+    begin(tmp_path, CONSTANT, 6)
+    first = numbers(trust(tmp_path, "OUT"))
+    assert {accuracy for _, accuracy in first.values()} == {0}  # all scores are equal
     (tmp_path / "edited.py").write_text(ORDER)
     edited, fresh = trust(tmp_path, "OUT"), trust(tmp_path, "FRESH")
-    for item in first:
-        accuracy = number(edited, item, "pairwise_accuracy")
-        assert accuracy == number(fresh, item, "pairwise_accuracy") > 0
+    assert numbers(edited) == numbers(fresh)
+    assert min(accuracy for _, accuracy in numbers(edited).values()) > 0
     write_data(tmp_path, 5)
     other = trust(tmp_path, "OUT")
     assert other["drawn"] == edited["drawn"]  # as it was
-    assert 6 * number(other, "mine", "n") == 5 * number(edited, "mine", "n")
+    assert 6 * numbers(other)["mine"][0] == 5 * numbers(edited)["mine"][0]
     assert trust(tmp_path, "OUT") == other
 
 
 @pytest.mark.slow
 def test_the_controls_are_the_batterys_and_nothing_is_added(tmp_path: Path) -> None:
-    (tmp_path / "battery.yaml").write_text(BATTERY)
-    (tmp_path / "edited.py").write_text(ORDER)
-    write_data(tmp_path, 3)
+    begin(tmp_path, ORDER, 3)
     columns = trust(tmp_path, "OUT", "metric=[callable,rouge_l,length]")["drawn"][1]
     controls = {
         "Length",
@@ -162,21 +164,19 @@ def test_the_controls_are_the_batterys_and_nothing_is_added(tmp_path: Path) -> N
         "Gold label F1",
         "Gold label recall",
     }
-    assert {name for name, m in columns.items() if m["column"]["control"]} == controls
-    assert set(columns) - controls == {"score", "ROUGE-L"}
-    evidence = TrustRun(tmp_path / "OUT").table().to_dict("records")
-    reasons = {(e["item"], e["why_not"]) for e in evidence}
-    few = "{} images; a test needs 100"
-    assert reasons == {("drawn", few.format(12)), ("mine", few.format(3))}
+    assert {name: m["column"]["control"] for name, m in columns.items()} == {
+        **dict.fromkeys(controls, True), "score": False, "ROUGE-L": False,
+    }  # fmt: skip
+    evidence = TrustRun(tmp_path / "OUT").table()
+    assert set(evidence[["item", "why_not"]].itertuples(index=False, name=None)) == {
+        (item, f"{n} images; a test needs 100") for item, n in (("drawn", 12), ("mine", 3))
+    }
 
 
 @pytest.mark.slow
 def test_a_battery_whose_metric_fails_everywhere_is_not_done(tmp_path: Path) -> None:
-    (tmp_path / "battery.yaml").write_text(BATTERY)
-    (tmp_path / "edited.py").write_text("def score(captions):\n    raise ValueError('no')\n")
-    write_data(tmp_path, 3)
+    begin(tmp_path, "def score(captions):\n    raise ValueError('no')\n", 3)
     columns = trust(tmp_path, "OUT", code=1)["drawn"][1]
-    assert columns["score"]["status"] == "failed"
     info = json.loads((tmp_path / "OUT/run.json").read_text())
-    assert info["status"] == "failed"
+    assert (columns["score"]["status"], info["status"]) == ("failed", "failed")
     assert info["error"].startswith("no metric has scores: score failed: ValueError: no")

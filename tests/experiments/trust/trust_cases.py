@@ -41,6 +41,7 @@ USES = Uses(
     ),
 )
 KEY = "agreement"
+COMMAND = "python -m metaeval experiment=arena"
 N = 400
 CONTROLS = {"Length": 0.5, "Copy": 0.55}  # columns that are controls, with their usual values
 
@@ -73,8 +74,8 @@ def item_run(
     items = Items(np.arange(n))
     counts = bootstrap_counts(n, 500, seed).astype(np.float64)
     agreement = Measure(KEY, "agreement")
-    of_battles = Outcomes(agreement, outcomes, MeanOutcome(items, counts), family="")
-    measured = measure([of_battles._replace(family="all")], known.values(), 0.95)
+    of_battles = Outcomes(agreement, outcomes, MeanOutcome(items, counts), family="all")
+    measured = measure([of_battles], known.values(), 0.95)
     metrics = tuple(
         MetricResult(
             column=column,
@@ -94,17 +95,14 @@ def item_run(
         controls=measured.controls,
         **fields,
     )
-    command = "python -m metaeval experiment=arena"
-    where = f"items/{item}"
-    return ItemRun(
-        item, "arena", command, result, directory=where, resampled=tuple(measured.resampled)
-    )
+    resampled = tuple(measured.resampled)
+    return ItemRun(item, "arena", COMMAND, result, directory=f"items/{item}", resampled=resampled)
 
 
 MISSING = ItemRun(
     "caparena",
     "arena",
-    "python -m metaeval experiment=arena dataset=caparena",
+    f"{COMMAND} dataset=caparena",
     reason="its file is not on this machine",
 )
 
