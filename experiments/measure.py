@@ -18,9 +18,11 @@ from omegaconf import DictConfig
 
 from metaeval.results.base import Estimate, Measured
 from metaeval.results.comparison import AgainstControl, Comparisons
+from metaeval.results.measured import MeasuredResult
 from metaeval.results.resampled import CEILING, Resampled
 from metaeval.results.run import Measure
 from metaeval.runs.records import ScoreColumn
+from metaeval.scoring import MetricScores
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
 from metaeval.stats.resampling.items import Floats
 from metaeval.stats.significance.comparison import (
@@ -237,6 +239,28 @@ class Measurements(NamedTuple):
         """The numbers of a column, with its facts; `None` where it has no outcomes."""
         values = self.values.get(name)
         return None if values is None else Measured(values=values, facts=facts or {})
+
+    def result(
+        self,
+        scored: Iterable[MetricScores],
+        facts_of: Mapping[str, Mapping[str, Any]] | None = None,
+        left_out: str = "",
+        **fields: Any,
+    ) -> MeasuredResult:
+        """The result with these measurements: an entry a column of the metrics, with its facts;
+        without the column `left_out`. `fields` are the other ones of the result."""
+        return MeasuredResult(
+            metrics=tuple(
+                of_metric.result(c, self.of(column.name, (facts_of or {}).get(column.name)))
+                for of_metric in scored
+                for c, column in enumerate(of_metric.columns)
+                if column.name != left_out
+            ),
+            comparisons=self.comparisons,
+            controls=self.controls,
+            resampled=tuple(self.resampled),
+            **fields,
+        )
 
 
 def of_stats(stats: DictConfig) -> dict[str, Any]:

@@ -17,10 +17,10 @@ from metaeval import progress
 from metaeval.data.dataset import Absent, CaptionDataset, ImageId
 from metaeval.errors import MetaevalError
 from metaeval.experiments.record import item_positions
-from metaeval.metrics.base import Metric, Scorer
+from metaeval.metrics.base import Metric, Scorer, Scores
 from metaeval.readers.files import user_path
 from metaeval.runs import files
-from metaeval.runs.records import CAPTION, IMAGE_ID, RIVAL, SET, SYSTEM
+from metaeval.runs.records import CAPTION, IMAGE_ID, RIVAL, SET, SYSTEM, ScoreColumn
 from metaeval.runs.store import MemoryStore, SqliteStore, Store, item_key
 from metaeval.scoring import Lookup, MetricScores, complete, distinct, look_up, refuse_equal_columns
 
@@ -123,14 +123,16 @@ def open_store(config: DictConfig) -> Iterator[MemoryStore | SqliteStore]:
         store.close()
 
 
+def scored_columns(results: Iterable[MetricScores]) -> Iterator[tuple[ScoreColumn, Scores]]:
+    """The columns of the metrics that ran, with their scores [n] as the metric gives them."""
+    for scored in results:
+        if scored.scores is not None:
+            yield from zip(scored.columns, scored.scores.T, strict=True)
+
+
 def write_scores(out: Path, captions: pd.DataFrame, results: Sequence[MetricScores]) -> None:
     """scores.parquet: the ok metrics' columns, one after another, in the captions' order."""
-    columns = (
-        (column.name, scored.scores[:, c])
-        for scored in results
-        if scored.scores is not None
-        for c, column in enumerate(scored.columns)
-    )
+    columns = ((column.name, values) for column, values in scored_columns(results))
     files.write_score_table(out / files.SCORES, captions, columns)
 
 

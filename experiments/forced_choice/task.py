@@ -4,54 +4,16 @@ People chose one of two captions of an image: how often does a metric choose as 
 docs/judgments.md.
 """
 
-from abc import ABC
-from collections.abc import Iterable, Mapping, Sequence
-
 from metaeval.data.judgments.pascal50s import ForcedChoice
-from metaeval.experiments.base import MetricExperiment, Pass, ToScore
-from metaeval.experiments.forced_choice.statistics import (
-    ChoiceScores,
-    pairs_to_score,
-    score_choices,
-    statistics,
-    write_choices,
-)
-from metaeval.experiments.record import RunRecord, counted_noun, record_counts
-from metaeval.metrics.base import Metric
+from metaeval.experiments import MeasuredResult, RunRecord
+from metaeval.experiments.choices import ChoiceExperiment, ChoiceScores
+from metaeval.experiments.forced_choice.statistics import statistics
+from metaeval.experiments.record import counted_noun
 from metaeval.options import OpenShare, checked
-from metaeval.results.measured import MeasuredResult
-from metaeval.results.run import DatasetInfo
 
 DESCRIBED = (
     "{title}: {n:,} pairs of captions, {labels} labels, with {references}, {draws}; {records}"
 )
-
-
-class ChoiceExperiment(MetricExperiment[ForcedChoice, ChoiceScores], ABC):
-    """Both captions of every pair are scored against the image's references."""
-
-    def to_score(self, data: ForcedChoice, record: RunRecord) -> Iterable[ToScore]:
-        return pairs_to_score(data, record.config.seed)
-
-    def score(
-        self, data: ForcedChoice, metrics: Mapping[str, Metric], record: RunRecord
-    ) -> ChoiceScores:
-        return score_choices(data, list(metrics.values()), record.config, record.out)
-
-    def passes(self, scores: ChoiceScores) -> Sequence[Pass]:
-        return [Pass(scored) for scored in scores.results]
-
-
-def pairs_info(data: ForcedChoice, n_references: Sequence[int]) -> DatasetInfo:
-    """The entry of a dataset of pairs in `run.json`."""
-    return DatasetInfo(
-        name=data.name,
-        n_images=len(set(data.image)),
-        n_references=tuple(n_references),
-        sources=dict(data.sources),
-        notes=tuple(data.notes),
-        records=record_counts(data.records),
-    )
 
 
 class ForcedChoiceAgreement(
@@ -90,10 +52,6 @@ class ForcedChoiceAgreement(
             draws=counted_noun(data.draws, "draw"),
             records=data.records,
         )
-
-    def write_versions(self, data: ForcedChoice, record: RunRecord) -> None:
-        write_choices(record.out, data)
-        record.update(dataset=pairs_info(data, data.n_references))
 
     def statistics(
         self, data: ForcedChoice, scores: ChoiceScores, record: RunRecord

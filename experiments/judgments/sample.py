@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from metaeval.data.judgments.judged import Judgments
+from metaeval.experiments.scores import scored_columns
 from metaeval.runs import files
 from metaeval.runs.records import HUMAN
 from metaeval.scoring import MetricScores
@@ -108,9 +109,7 @@ class Columns(NamedTuple):
         """The columns of metrics; more is better in each."""
         every = [
             (column, RankedScores(column.name, values if column.higher_is_better else -values))
-            for s in scored
-            if s.scores is not None
-            for column, values in zip(s.columns, s.scores.T, strict=True)
+            for column, values in scored_columns(scored)
         ]
         varying = [(column, one) for column, one in every if varies(one)]
         return cls(
@@ -220,12 +219,7 @@ def write_judged_scores(
 ) -> None:
     """caption, metric, score (NaN = could not be scored); the ok metrics, one after another, and
     then the predictions of fitted controls."""
-    parts = [
-        (column.name, values)
-        for s in scored
-        if s.scores is not None
-        for column, values in zip(s.columns, s.scores.T, strict=True)
-    ]
+    parts = [(column.name, values) for column, values in scored_columns(scored)]
     write_score_columns(out, "caption", [*parts, *fitted])
 
 

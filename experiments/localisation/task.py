@@ -28,7 +28,13 @@ from metaeval.experiments.record import (
     write_references,
     write_versions,
 )
-from metaeval.experiments.scores import explain_captions, open_store, score_all, write_scores
+from metaeval.experiments.scores import (
+    explain_captions,
+    open_store,
+    score_all,
+    scored_columns,
+    write_scores,
+)
 from metaeval.metrics.base import Metric
 from metaeval.options import OpenShare, checked
 from metaeval.results.measured import MeasuredResult
@@ -234,9 +240,11 @@ class Localisation(
         for name, values in measured.values.items():
             if name not in scores.explained:  # controls have no explanations
                 values.pop(EXPLAINED, None)
-        facts = {name: {"n": values[AUC].n} for name, values in measured.values.items()}
+        facts_of = {name: {"n": values[AUC].n} for name, values in measured.values.items()}
         chance = float(np.mean([np.mean(c.wrong) for c in captions]))
-        return MeasuredResult(
+        return measured.result(
+            scores.metrics,
+            facts_of,
             experiment=self.name,
             dataset=data.judged.name,
             title=data.judged.title,
@@ -246,15 +254,7 @@ class Localisation(
                 "Words": sum(len(c.words) for c in captions),
             },
             settings={**of_stats(stats), "alpha": self.alpha, "chance_of_first": chance},
-            metrics=tuple(
-                scored.result(c, measured.of(column.name, facts.get(column.name)))
-                for scored in scores.metrics
-                for c, column in enumerate(scored.columns)
-            ),
             declared=tuple(m for m in MEASURES if m.key != EXPLAINED or scores.explained),
-            comparisons=measured.comparisons,
-            controls=measured.controls,
-            resampled=tuple(measured.resampled),
             notes=(BY_CHANCE.format(100 * chance), *NOTES),
         )
 
@@ -270,14 +270,11 @@ class Localisation(
         aucs: dict[str, Floats] = {}
         firsts: dict[str, Floats] = {}
         controls = []
-        for scored in scores.metrics:
-            if scored.scores is None:
-                continue
-            for column, values in zip(scored.columns, scored.scores.T, strict=True):
-                upward = values if column.higher_is_better else -values
-                aucs[column.name], firsts[column.name] = outcomes(captions, upward)
-                if column.is_control and not np.isnan(aucs[column.name]).all():
-                    controls.append(column.name)
+        for column, values in scored_columns(scores.metrics):
+            upward = values if column.higher_is_better else -values
+            aucs[column.name], firsts[column.name] = outcomes(captions, upward)
+            if column.is_control and not np.isnan(aucs[column.name]).all():
+                controls.append(column.name)
         explained = {**{name: aucs[name] for name in controls}, **scores.explained}
         mean = MeanOutcome(items, items.resamples(stats))
         return [

@@ -1,43 +1,41 @@
 """How often metrics prefer the true caption: the result of the experiment `pairs`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from itertools import product
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from omegaconf import DictConfig
 
 from metaeval.data.pairs.pairs import CaptionPairs
+from metaeval.experiments import Extra, Floats, Measure, MeasuredResult, MetricScores
+from metaeval.experiments.choices import (
+    PairSample,
+    credit,
+    equally_long,
+    greatest_errors,
+    restricted,
+)
 from metaeval.experiments.measure import (
     Items,
     Mask,
-    MeanOutcome,
     Measurements,
     Outcomes,
     measure,
     of_stats,
 )
-from metaeval.experiments.pairs.outcomes import (
-    TRUE,
-    PairOutcomes,
-    Ties,
-    comparison_outcomes,
-    refined,
-)
-from metaeval.results.base import Estimate, Measured
-from metaeval.results.comparison import AgainstControl
-from metaeval.results.measured import Extra, MeasuredResult
+from metaeval.experiments.scores import scored_columns
+from metaeval.results.base import Estimate
 from metaeval.results.notes import fill_sentences
-from metaeval.results.run import Measure
 from metaeval.runs.records import ScoreColumn
-from metaeval.scoring import MetricScores
 from metaeval.stats.ordering.detection import classification
-from metaeval.stats.resampling.items import Floats, mean_of_known
+from metaeval.stats.resampling.items import encode, mean_of_known
 
+TRUE, PARAPHRASE, BOTH = "true > false", "paraphrase > false", "both"
 MEAN, SHOWN = "mean", "mean of kinds that show something"
 EXAMPLES = 5  # of each metric
 EQUAL_LENGTH = 100  # pairs within one word of each other, for an accuracy of them
+WITHIN_ONE_WORD = Measure("accuracy_equal_length", "within one word", unit="share")
 POOLED = (
     Measure("auroc", "AUROC, pooled", shown=False, unit="share"),
     Measure("average_precision", "AP, pooled", shown=False, unit="share"),
@@ -48,6 +46,8 @@ NOTES = (
     "Refinement: {n_left:,} pairs are left when {control} is as often right as wrong in each of "
     "{bins} mirrored bins of its gap.",
 )
+EQUAL = {"half": "half", "wrong": "as wrong"}
+CREDIT = {"half": 0.5, "wrong": 0.0}  # of equal scores
 ACCURACY_COLUMNS = (
     "comparison",
     "metric",
@@ -62,355 +62,316 @@ ACCURACY_COLUMNS = (
     "refined_accuracy",
     "refined_n",
 )
+AFTER = " after refinement by {}"
+MISSING = "{}: no score for {} of {:,} pairs"
+_STREAM = 0x4EF1  # keeps the choice of pairs apart from the resampling under the same seed
 
-
-class PairScores(NamedTuple):
-    """The scores of one column, higher is better, float64 [n] each."""
-
-    true: Floats
-    false: Floats
-    paraphrase: Floats | None
-
-
-class RefineBy(NamedTuple):
-    """The refinement that is asked for: a control's column, and the bins of its gap."""
-
-    control: str
-    bins: int
-
-
-class PairsSettings(NamedTuple):
-    """The level of significance, and how equal scores count: "half" (as by a coin) or "wrong", for
-    metrics and controls alike."""
-
-    alpha: float
-    ties: Ties
-
-
-class PairSample(NamedTuple):
-    """The pairs as items, kind → bool [n], the resampled images [replicates, images], and the
-    means over kinds that were asked for, which know what they have computed."""
-
-    items: Items
-    kinds: Mapping[str, Mask]
-    counts: Floats
-    means: dict[tuple[str, ...], MeanOutcome]
-
-    @classmethod
-    def of(
-        cls, kinds: Sequence[str], kind: Sequence[str], image: Sequence[str], stats: DictConfig
-    ) -> PairSample:
-        """From the kind and the image of each pair."""
-        of_pair = np.array(kind, dtype=object)
-        number = np.unique(np.array(image, dtype=object), return_inverse=True)[1].reshape(-1)
-        items = Items(number)
-        masks = {name: np.asarray(of_pair == name, np.bool_) for name in kinds}
-        return cls(items, masks, items.resamples(stats), {})
-
-    def groups(self, shown: Sequence[str] = ()) -> dict[str, list[str]]:
-        """Group → its kinds: every kind, the mean over all and, where there are any, over those
-        that are `shown`."""
-        of_shown = {SHOWN: list(shown)} if shown else {}
-        return {**{kind: [kind] for kind in self.kinds}, MEAN: list(self.kinds), **of_shown}
-
-    def mean(self, kinds: Sequence[str]) -> MeanOutcome:
-        """The mean outcome over these kinds."""
-        masks = [self.kinds[kind] for kind in kinds]
-        return self.means.setdefault(tuple(kinds), MeanOutcome(self.items, self.counts, masks))
-
-
-class Accuracy(NamedTuple):
-    """The share of pairs in which the true caption has the higher score.
-
-    `estimate.n` is the number of pairs that the metric could score, `ties` the share of pairs with
-    equal scores, and `untied` the share with the true caption higher among the other pairs (NaN
-    where all are tied).
-    """
-
-    estimate: Estimate
-    ties: float
-    untied: float
-
-
-Accuracies = Mapping[str, Accuracy]  # of each kind, then MEAN and, where there is one, SHOWN
+Accuracies = Mapping[tuple[str, str], Mapping[str, Any]]  # by metric and kind
+Ties = Literal["half", "wrong"]
 
 
 def measure_key(comparison: str, kind: str = "") -> str:
     """The key of the measure: the mean over kinds, or one kind.
 
-    >>> key_of("true > false"), key_of("both", "swap_obj")
+    >>> measure_key("true > false"), measure_key("both", "swap_obj")
     ('accuracy_true___false', 'accuracy_both_swap_obj')
     """
     key = "accuracy_" + "".join(c if c.isalnum() else "_" for c in comparison)
     return f"{key}_{kind}" if kind else key
 
 
+class ScoredPairs(NamedTuple):
+    """The pairs, what is compared with what in them, and what they have been scored by.
+
+    Attributes
+    ----------
+    columns, roles
+        The columns that ran, and column → the scores of the true captions, the false ones and, if
+        any, the paraphrases, each [n]; higher is better.
+    sample
+        The pairs as items of their images; the groups are the kinds.
+    tied
+        The credit of equal scores.
+    rows
+        [n] The pairs that the refinement keeps; `None` without one.
+    """
+
+    pairs: CaptionPairs
+    comparisons: Sequence[str]
+    columns: Sequence[ScoreColumn]
+    roles: Mapping[str, Sequence[Floats]]
+    sample: PairSample
+    tied: float
+    rows: Mask | None = None
+
+
+def comparison_credit(roles: Sequence[Floats], comparison: str, tied: float) -> Floats:
+    """[n] 1 where the metric is right, 0 where it is wrong; NaN where a caption has no score.
+
+    `roles` are the scores of the true captions, the false ones and the true paraphrases; higher is
+    better. "both" is right where both true captions are above the false one. `tied` is the credit
+    of equal scores: with 1/2 the chance of being right where a coin decides every tie, for "both"
+    the product of the two credits.
+    """
+    true, false, *paraphrases = roles
+    above = {TRUE: [true], PARAPHRASE: paraphrases, BOTH: [true, *paraphrases]}[comparison]
+    return np.asarray(np.prod([credit(caption - false, tied) for caption in above], axis=0))
+
+
+def refined(gap: Floats, kinds: Sequence[Mask], bins: int, seed: int) -> Mask:
+    """Which pairs stay, [n], for a control that gives the true caption `gap` more than the false.
+
+    `kinds` are bool [n] each.
+
+    Notes
+    -----
+    Definition
+        Within each kind the sizes |gap| up to the greatest are cut into equal bins. A bin and its
+        mirror image (the pairs in which the control is wrong by as much) keep equally many pairs,
+        as many as the smaller of the two has, drawn at random. So the control's gap contains
+        no information about the truth, except for what differs within a bin. Pairs that the control
+        ties stay all; those that it cannot score go.
+    Source
+        The adversarial refinement of C.-Y. Hsieh et al. (2023), SugarCrepe, NeurIPS: there by the
+        gaps of two models at once, here by that of one control.
+    """
+    rng = np.random.default_rng([_STREAM, seed])
+    stays, size = np.asarray(gap == 0), np.abs(gap)
+    for kind in kinds:
+        of_kind = kind & (size > 0)
+        greatest = size[of_kind].max(initial=0)
+        # (0, 1/bins], (1/bins, 2/bins], … of the greatest
+        place = np.ceil(size[of_kind] / greatest * bins - 1e-9)
+        for number in np.unique(place):
+            there = np.flatnonzero(of_kind)[place == number]
+            right, wrong = there[gap[there] > 0], there[gap[there] < 0]
+            n = min(len(right), len(wrong))
+            for side in (right, wrong):
+                stays[rng.permutation(side)[:n]] = True
+    return stays
+
+
 def statistics(
     pairs: CaptionPairs,
     scored: Sequence[MetricScores],
-    scores: Mapping[str, PairScores],
-    settings: PairsSettings,
+    ties: Ties,
+    alpha: float,
     stats: DictConfig,
-    refine: RefineBy | None = None,
+    refine: str | None = None,
+    bins: int = 50,
 ) -> MeasuredResult:
-    """The result of a run; `scores` is column → its scores.
-
-    Every comparison has accuracies by kind with intervals by resampling images, the metrics against
-    the best control of each kind and in the mean, and the differences between all pairs of metrics.
-    """
-    sample = PairSample.of(
-        pairs.kinds, [p.kind for p in pairs.pairs], [p.image for p in pairs.pairs], stats
-    )
-    outcomes = {name: comparison_outcomes(*given, settings.ties) for name, given in scores.items()}
-    comparisons = tuple(next(iter(outcomes.values()), {TRUE: None}))
-    columns = [column for s in scored for column in s.columns if column.name in outcomes]
-    tested = [each for c in comparisons for each in outcomes_by_group(outcomes, c, sample)]
-    tested += _of_equal_length(pairs, outcomes, sample)
-    measured = measure(tested, columns, stats.confidence, settings.alpha)
+    """The result of a run: for every comparison the accuracies by kind, the metrics against the
+    best control of each kind and in the mean, and all pairs of metrics. `refine` is a control, and
+    the refinement has so many `bins`."""
+    items = Items(encode([p.image for p in pairs.pairs])[1])
+    sample = PairSample.of(items, [p.kind for p in pairs.pairs], stats)
+    columns, n_roles = [column for column, _ in scored_columns(scored)], len(pairs.roles)
+    roles = {
+        column.name: np.split(values if column.higher_is_better else -values, n_roles)
+        for column, values in scored_columns(scored)
+    }
+    comparisons = [TRUE, PARAPHRASE, BOTH] if pairs.triplets else [TRUE]
+    data = ScoredPairs(pairs, comparisons, columns, roles, sample, CREDIT[ties])
+    if refine is not None and refine in roles:
+        true, false, *_ = roles[refine]
+        rows = refined(true - false, list(sample.groups.values()), bins, stats.seed)
+        data = data._replace(rows=rows)
+    tested = list(_outcomes(data))
+    measured = measure(tested, columns, stats.confidence, alpha)
     facts = {}
-    for name, given in scores.items():
-        measured.values[name].update(_pooled_estimates(given, sample, stats.confidence))
-        unscored = np.isnan(given.true) | np.isnan(given.false)
-        facts[name] = {"n": int((~unscored).sum()), "n_nan": int(unscored.sum())}
-    rows = _kept(scores, sample, refine, stats.seed)
-    extras = _extras(pairs, columns, scores, outcomes, measured, sample, stats, rows, refine)
-    return MeasuredResult(
+    for name, (true, false, *_) in roles.items():
+        measured.values[name].update(_pooled_estimates(true, false, sample, stats.confidence))
+        missing = int(np.isnan(true - false).sum())
+        facts[name] = {"n": len(pairs) - missing, "n_nan": missing}
+    notes = fill_sentences(
+        NOTES,
+        equal=EQUAL[ties],
+        n_left=None if data.rows is None else int(data.rows.sum()) or None,
+        control=refine,
+        bins=bins,
+    )
+    extras = _extras(data, measured, facts, stats.confidence, AFTER.format(refine))
+    return measured.result(
+        scored,
+        facts,
         experiment="pairs",
         dataset=pairs.name,
         title=pairs.title,
+        declared=(*(o.measure for o in sorted(tested, key=lambda o: not o.pairs)), *POOLED),
+        settings={**of_stats(stats), "alpha": alpha, "ties": ties},
+        extras=tuple(extra for extra in extras if extra.rows or extra.kind == "data"),
+        notes=(
+            *notes,
+            *(MISSING.format(k, of["n_nan"], len(pairs)) for k, of in facts.items() if of["n_nan"]),
+        ),
         facts={
             "Triplets" if pairs.triplets else "Pairs": pairs.facts["pairs"],
             "Images": pairs.facts["images"],
             "Kinds": len(pairs.kinds),
         },
-        settings={**of_stats(stats), **settings._asdict()},
-        metrics=tuple(
-            s.result(k, measured.of(column.name, facts.get(column.name)))
-            for s in scored
-            for k, column in enumerate(s.columns)
-        ),
-        declared=(*(each.measure for each in tested if each.pairs), *_hidden(tested)),
-        comparisons=measured.comparisons,
-        controls=measured.controls,
-        resampled=tuple(measured.resampled),
-        extras=tuple(extra for extra in extras if extra.rows or extra.kind == "data"),
-        notes=(*_notes(settings, refine, rows), *_missing(facts, len(pairs))),
     )
 
 
-def outcomes_by_group(
-    outcomes: Mapping[str, Mapping[str, PairOutcomes]], comparison: str, sample: PairSample
-) -> Iterator[Outcomes]:
+def _outcomes(data: ScoredPairs) -> Iterator[Outcomes]:
     """What each pair adds to the accuracy: in the mean over kinds, by which metrics are compared,
-    and in each kind."""
-    credit = {name: of[comparison].credit for name, of in outcomes.items()}
-    what = "accuracy" if len(sample.kinds) == 1 else "mean over kinds"
-    key = measure_key(comparison)
-    mean = Measure(key, f"{what}, {comparison}", unit="share")
-    yield Outcomes(mean, credit, sample.mean(list(sample.kinds)), family=key)
-    for kind in sample.kinds:
-        yield Outcomes(
-            Measure(
-                measure_key(comparison, kind), f"{kind}, {comparison}", shown=False, unit="share"
-            ),
-            credit,
-            sample.mean([kind]),
-            family=f"kinds, {comparison}",
-            pairs=False,
+    and in each kind; and on the pairs within one word, where these are some of the pairs."""
+    kinds, mean = list(data.sample.groups), data.sample.mean
+    what = "accuracy" if len(kinds) == 1 else "mean over kinds"
+    for c in data.comparisons:
+        key = measure_key(c)
+        credits = {name: comparison_credit(of, c, data.tied) for name, of in data.roles.items()}
+        of_all = Measure(key, f"{what}, {c}", unit="share")
+        yield Outcomes(of_all, credits, mean(*kinds), family=key)
+        for kind in kinds:
+            of_kind = Measure(measure_key(c, kind), f"{kind}, {c}", shown=False, unit="share")
+            yield Outcomes(of_kind, credits, mean(kind), family=f"kinds, {c}", pairs=False)
+    rows = equally_long(*data.pairs.roles[:2])
+    if EQUAL_LENGTH <= rows.sum() < len(rows):
+        credits = restricted(
+            rows, {name: comparison_credit(of, TRUE, data.tied) for name, of in data.roles.items()}
         )
-
-
-def _of_equal_length(
-    pairs: CaptionPairs, outcomes: Mapping[str, Mapping[str, PairOutcomes]], sample: PairSample
-) -> Iterator[Outcomes]:
-    """The accuracy on the pairs whose captions differ by at most one word, where these are some of
-    the pairs: what is left of a metric when length decides nothing."""
-    words = [(len(p.true.split()), len(p.false.split())) for p in pairs.pairs]
-    matched = np.array([abs(true - false) <= 1 for true, false in words], np.bool_)
-    if EQUAL_LENGTH <= matched.sum() < len(matched):
-        yield Outcomes(
-            Measure("accuracy_equal_length", "within one word", unit="share"),
-            {name: np.where(matched, of[TRUE].credit, np.nan) for name, of in outcomes.items()},
-            MeanOutcome(sample.items, sample.counts),
-            family="within one word",
-        )
-
-
-def _hidden(tested: Sequence[Outcomes]) -> tuple[Measure, ...]:
-    """The accuracies by kind, and of all captions together."""
-    return (*(each.measure for each in tested if not each.pairs), *POOLED)
-
-
-def of_kinds(
-    measured: Measurements, comparison: str, sample: PairSample
-) -> dict[str, AgainstControl]:
-    """Kind → the metrics against its best control; empty without controls or metrics."""
-    keys = {kind: measure_key(comparison, kind) for kind in sample.kinds}
-    return {kind: measured.controls[k] for kind, k in keys.items() if k in measured.controls}
-
-
-def accuracies(
-    outcome: PairOutcomes,
-    sample: PairSample,
-    confidence: float,
-    shown: Sequence[str] = (),
-    rows: Mask | None = None,
-) -> dict[str, Accuracy]:
-    """The accuracies by kind, their mean, and the mean over the kinds that are `shown`; of the
-    chosen rows, or of all."""
-    right, tied, credit = outcome
-    if rows is not None:
-        right, tied, credit = (np.where(rows, values, np.nan) for values in outcome)
-    estimates = {}
-    for name, kinds in sample.groups(shown).items():
-        ties, rights = (
-            float(np.mean([mean_of_known(values[sample.kinds[kind]]) for kind in kinds]))
-            for values in (tied, right)
-        )
-        estimates[name] = Accuracy(
-            sample.mean(kinds).estimate(credit, confidence),
-            ties,
-            rights / (1 - ties) if ties < 1 else float("nan"),
-        )
-    return estimates
+        yield Outcomes(WITHIN_ONE_WORD, credits, mean(), family="within one word")
 
 
 def _pooled_estimates(
-    scores: PairScores, sample: PairSample, confidence: float
+    true: Floats, false: Floats, sample: PairSample, confidence: float
 ) -> dict[str, Estimate]:
     """How well a score separates false from true captions, over all images together.
 
     Average precision and AUROC of the false captions, which are expected to have the lowest scores,
     among both captions of all scored pairs. A score that says nothing has 0.5 of both.
     """
-    scored = ~(np.isnan(scores.true) | np.isnan(scores.false))
-    true, false, image = (v[scored] for v in (scores.true, scores.false, sample.items.image))
+    scored = ~np.isnan(true - false)
     separation = classification(
-        -np.concatenate([true, false]),
-        np.arange(2 * len(true)) >= len(true),
-        np.tile(image, 2),
+        -np.concatenate([true[scored], false[scored]]),
+        np.repeat([False, True], scored.sum()),
+        np.tile(sample.items.image[scored], 2),
         sample.counts,
         confidence=confidence,
     )
-    return {name: Estimate.of(getattr(separation, name)) for name in ("auroc", "average_precision")}
+    return {m.key: Estimate.of(getattr(separation, m.key)) for m in POOLED}
 
 
 def _extras(
-    pairs: CaptionPairs,
-    columns: Sequence[ScoreColumn],
-    scores: Mapping[str, PairScores],
-    outcomes: Mapping[str, Mapping[str, PairOutcomes]],
+    data: ScoredPairs,
     measured: Measurements,
-    sample: PairSample,
-    stats: DictConfig,
-    rows: Mask | None,
-    refine: RefineBy | None,
+    facts: Mapping[str, Mapping[str, int]],
+    confidence: float,
+    after: str,
 ) -> Iterator[Extra]:
     """The tables of the page, and every accuracy."""
-    comparisons = tuple(next(iter(outcomes.values()), {TRUE: None}))
-    against = {c: of_kinds(measured, c, sample) for c in comparisons}
-    shown = {
-        c: [kind for kind, entry in of.items() if entry.shows == "something"]
-        for c, of in against.items()
-    }
-    accuracy = {
-        c: {n: accuracies(of[c], sample, stats.confidence, shown[c]) for n, of in outcomes.items()}
-        for c in comparisons
-    }
-    left = {} if rows is None else {
-        c: {n: accuracies(of[c], sample, stats.confidence, (), rows) for n, of in outcomes.items()}
-        for c in comparisons
-    }  # fmt: skip
-    order = _in_order(columns, accuracy[comparisons[0]])
-    n_pairs = {kind: int(mask.sum()) for kind, mask in sample.kinds.items()}
-    for c in comparisons:
-        yield _by_kind(accuracy[c], order, n_pairs, c, len(comparisons))
-    yield _controls_table(against, n_pairs)
-    if rows is not None and refine is not None:
-        n_left = {kind: int(rows[mask].sum()) for kind, mask in sample.kinds.items()}
-        after = f"after refinement by {refine.control}"
-        for c in comparisons:
-            yield _by_kind(left[c], order, n_left, c, len(comparisons), after)
-    numbers = {name: numbers for name in order if (numbers := measured.of(name)) is not None}
-    yield _ties(order, accuracy, numbers, scores)
-    yield _examples(pairs, [c for c in columns if c.is_ranked and c.headline], scores)
-    yield _facts_table(pairs.facts)
-    yield _every_accuracy(columns, accuracy, left)
-
-
-def _notes(settings: PairsSettings, refine: RefineBy | None, rows: Mask | None) -> Iterator[str]:
-    yield from fill_sentences(
-        NOTES,
-        equal="half" if settings.ties == "half" else "as wrong",
-        n_left=int(rows.sum()) or None if rows is not None else None,
-        control=refine and refine.control,
-        bins=refine and refine.bins,
+    by_kind = [accuracies(data, c, measured, confidence) for c in data.comparisons]
+    rows = [row for of_comparison in by_kind for row in of_comparison.values()]
+    value = {name: row["accuracy"] for (name, kind), row in by_kind[0].items() if kind == MEAN}
+    whole = [c for c in data.columns if c.part_of is None]  # best first, controls below
+    whole.sort(key=lambda c: (c.control, 2.0 if value[c.name] is None else -value[c.name]))
+    order = [c.name for c in whole]
+    tables = list(zip(data.comparisons, by_kind, strict=True))
+    yield from (_matrix(data, c, of, order) for c, of in tables)
+    yield _controls_table(data, measured)
+    if data.rows is not None:
+        yield from (_matrix(data, c, of, order, after) for c, of in tables)
+    ties = [
+        {
+            "metric": name,
+            **{
+                title.format(c): of[name, MEAN][key]
+                for c, of in tables
+                for key, title in (("ties", "ties, {}"), ("untied", "accuracy without ties, {}"))
+            },
+            "pairs": facts[name]["n"],
+            "pairs without a score": facts[name]["n_nan"],
+            "AUROC": measured.values[name]["auroc"],
+            "average precision": measured.values[name]["average_precision"],
+        }
+        for name in order
+    ]
+    yield Extra.of("ties", "Ties, and both captions of all pairs together", ties, folded=True)
+    yield _examples(data)
+    yield Extra.of(
+        "facts",
+        "How the pairs were made",
+        ({"what": key.replace("_", " "), "number": n} for key, n in data.pairs.facts.items()),
+        folded=True,
+    )
+    yield Extra(
+        name="accuracies",
+        title="Every accuracy",
+        kind="data",
+        columns=ACCURACY_COLUMNS,
+        rows=tuple(tuple(row.values()) for row in rows),
     )
 
 
-def _missing(facts: Mapping[str, Mapping[str, int]], n: int) -> Iterator[str]:
-    """The metrics that could not score all pairs."""
-    for name, of in facts.items():
-        if of["n_nan"]:
-            yield f"{name}: no score for {of['n_nan']} of {n:,} pairs"
+def accuracies(
+    data: ScoredPairs, comparison: str, measured: Measurements, confidence: float
+) -> Accuracies:
+    """What accuracies.csv has of every metric and kind, of the mean over all kinds and, where there
+    are any, over those that show something: for all pairs, and for those that the refinement keeps.
+
+    `n` is the number of pairs that the metric could score, `ties` the share of pairs with equal
+    scores, and `untied` the share with the true caption higher among the other pairs.
+    """
+    kinds = data.sample.groups
+    against = {kind: measured.controls.get(measure_key(comparison, kind)) for kind in kinds}
+    shown = [kind for kind, of in against.items() if of is not None and of.shows == "something"]
+    groups = {**{kind: [kind] for kind in kinds}, MEAN: list(kinds)}
+    groups |= {SHOWN: shown} if shown else {}
+    means = {name: data.sample.mean(*of_group) for name, of_group in groups.items()}
+    table = {}
+    for column, (name, of_group) in product(data.columns, groups.items()):
+        mean, left = means[name], Estimate(value=None)
+        right, credits, not_below = (
+            comparison_credit(data.roles[column.name], comparison, tied)
+            for tied in (0.0, data.tied, 1.0)
+        )
+        value = mean.estimate(credits, confidence)
+        if data.rows is not None and name != SHOWN:
+            left = mean.estimate(np.where(data.rows, credits, np.nan), confidence)
+        tied, rights = (
+            float(np.mean([mean_of_known(of[kinds[kind]]) for kind in of_group]))
+            for of in (not_below - right, right)
+        )
+        untied = rights / (1 - tied) if tied < 1 else None
+        row = (comparison, column.name, int(column.control), name, value.value, value.low,
+               value.high, tied, untied, value.n, left.value, left.n)  # fmt: skip
+        table[column.name, name] = dict(zip(ACCURACY_COLUMNS, row, strict=True))
+    return table
 
 
-def _kept(
-    scores: Mapping[str, PairScores], sample: PairSample, refine: RefineBy | None, seed: int
-) -> Mask | None:
-    """The pairs that the refinement keeps; `None` without one."""
-    if refine is None or refine.control not in scores:
-        return None
-    control = scores[refine.control]
-    gap = control.true - control.false
-    return refined(gap, list(sample.kinds.values()), refine.bins, seed)
-
-
-def _in_order(columns: Sequence[ScoreColumn], accuracy: Mapping[str, Accuracies]) -> list[str]:
-    """The columns that are not parts, best first, controls below."""
-
-    def sort_key(column: ScoreColumn) -> tuple[bool, float]:
-        value = accuracy[column.name][MEAN].estimate.value
-        return column.control, 2.0 if value is None else -value
-
-    return [c.name for c in sorted((c for c in columns if c.part_of is None), key=sort_key)]
-
-
-def _by_kind(
-    accuracy: Mapping[str, Accuracies],
-    order: Sequence[str],
-    n_pairs: Mapping[str, int],
+def _matrix(
+    data: ScoredPairs,
     comparison: str,
-    of: int,
+    accuracies: Accuracies,
+    order: Sequence[str],
     after: str = "",
 ) -> Extra:
-    """The accuracies of every metric and kind under one of so many comparisons."""
-    name = "refined" if after else "kinds"
-    title = f"Accuracy by kind (pairs) {after}".rstrip()
-    heads = {MEAN: MEAN, SHOWN: "mean of shown"} | {
-        kind: f"{kind} ({n:,})" for kind, n in n_pairs.items()
-    }
-    heads = {
-        kind: head for kind, head in heads.items() if any(kind in a for a in accuracy.values())
-    }
-    if of > 1:
-        name = f"{name}_{measure_key(comparison).removeprefix('accuracy_')}"
-        title = f"{title}, {comparison}"
+    """The accuracies of every metric and kind; `after` a refinement, those of the pairs left."""
+    name, what = ("refined", "refined_accuracy") if after else ("kinds", "accuracy")
+    rows = data.rows if after and data.rows is not None else np.bool_(True)
+    heads = {MEAN: MEAN, **({} if after else {SHOWN: "mean of shown"})}
+    heads |= {kind: f"{kind} ({(of & rows).sum():,})" for kind, of in data.sample.groups.items()}
+    several = len(data.comparisons) > 1
     records = (
-        {"metric": m} | {head: accuracy[m][k].estimate.value for k, head in heads.items()}
+        {"metric": m}
+        | {h: accuracies[m, k][what] for k, h in heads.items() if (m, k) in accuracies}
         for m in order
     )
-    return Extra.of(name, title, records, kind="matrix", folded=bool(after))
+    return Extra.of(
+        f"{name}_{measure_key(comparison).removeprefix('accuracy_')}" if several else name,
+        f"Accuracy by kind (pairs){after}" + (f", {comparison}" if several else ""),
+        records,
+        kind="matrix",
+        folded=bool(after),
+    )
 
 
-def _controls_table(
-    controls: Mapping[str, Mapping[str, AgainstControl]], n_pairs: Mapping[str, int]
-) -> Extra:
+def _controls_table(data: ScoredPairs, measured: Measurements) -> Extra:
     records = [
         {
-            **({"comparison": comparison} if len(controls) > 1 else {}),
+            **({"comparison": comparison} if len(data.comparisons) > 1 else {}),
             "kind": kind,
-            "pairs": n_pairs[kind],
+            "pairs": int(data.sample.groups[kind].sum()),
             "best control": entry.control,
             "its accuracy": entry.control_value,
             "best metric": entry.best,
@@ -418,82 +379,29 @@ def _controls_table(
             "metrics above the control": f"{len(entry.above)} of {len(entry.comparisons)}",
             "shows": entry.shows,
         }
-        for comparison, by_kind in controls.items()
-        for kind, entry in by_kind.items()
+        for comparison in data.comparisons
+        for kind in data.sample.groups
+        if (entry := measured.controls.get(measure_key(comparison, kind)))
     ]
     return Extra.of("controls", "Metrics against the best control of each kind", records)
 
 
-def _ties(
-    order: Sequence[str],
-    accuracy: Mapping[str, Mapping[str, Accuracies]],
-    numbers: Mapping[str, Measured],
-    scores: Mapping[str, PairScores],
-) -> Extra:
-    records = []
-    for metric in order:
-        record: dict[str, Any] = {"metric": metric}
-        for comparison, by_metric in accuracy.items():
-            record[f"ties, {comparison}"] = by_metric[metric][MEAN].ties
-            record[f"accuracy without ties, {comparison}"] = by_metric[metric][MEAN].untied
-        missing = np.isnan(scores[metric].true + scores[metric].false)
-        record |= {"pairs": int((~missing).sum()), "pairs without a score": int(missing.sum())}
-        record["AUROC"] = numbers[metric]["auroc"]
-        record["average precision"] = numbers[metric]["average_precision"]
-        records.append(record)
-    return Extra.of("ties", "Ties, and both captions of all pairs together", records, folded=True)
-
-
-def _examples(
-    pairs: CaptionPairs, columns: Sequence[ScoreColumn], scores: Mapping[str, PairScores]
-) -> Extra:
+def _examples(data: ScoredPairs) -> Extra:
     """The pairs on which each metric prefers the false caption by most."""
+    gaps = {name: true - false for name, (true, false, *_) in data.roles.items()}
     records = []
-    for column in columns:
+    for column, k in greatest_errors(data.columns, gaps, np.ones(len(data.pairs)), EXAMPLES):
         sign = 1 if column.higher_is_better else -1
-        given = scores[column.name]
-        gap = np.nan_to_num(given.false - given.true)
-        for k in np.argsort(-gap, kind="stable")[:EXAMPLES]:
-            if gap[k] > 0:
-                pair = pairs.pairs[k]
-                records.append(
-                    {
-                        "image_id": pair.image,
-                        "metric": column.name,
-                        "kind": pair.kind,
-                        "true": pair.true,
-                        "score of the true caption": sign * float(given.true[k]),
-                        "false": pair.false,
-                        "score of the false caption": sign * float(given.false[k]),
-                    }
-                )
+        pair, (true, false, *_) = data.pairs.pairs[k], data.roles[column.name]
+        records.append(
+            {
+                "image_id": pair.image,
+                "metric": column.name,
+                "kind": pair.kind,
+                "true": pair.true,
+                "score of the true caption": sign * float(true[k]),
+                "false": pair.false,
+                "score of the false caption": sign * float(false[k]),
+            }
+        )
     return Extra.of("examples", "Where metrics err most", records, kind="examples", folded=True)
-
-
-def _facts_table(facts: Mapping[str, int]) -> Extra:
-    """Counts of the data: `metaeval.data.pairs.pairs.arrange_pairs`."""
-    records = [{"what": name.replace("_", " "), "number": n} for name, n in facts.items()]
-    return Extra.of("facts", "How the pairs were made", records, folded=True)
-
-
-def _every_accuracy(
-    columns: Sequence[ScoreColumn],
-    accuracy: Mapping[str, Mapping[str, Accuracies]],
-    left: Mapping[str, Mapping[str, Accuracies]],
-) -> Extra:
-    """A row a comparison, metric and kind: what accuracies.csv has."""
-    rows: list[tuple[Any, ...]] = []
-    for comparison, by_metric in accuracy.items():
-        for column in columns:
-            for kind, (a, ties, untied) in by_metric[column.name].items():
-                after = left.get(comparison, {}).get(column.name, {}).get(kind)
-                refined = (after.estimate.value, after.estimate.n) if after else (None, None)
-                of = (comparison, column.name, int(column.control), kind)
-                rows.append((*of, a.value, a.low, a.high, ties, untied, a.n, *refined))
-    return Extra(
-        name="accuracies",
-        title="Every accuracy",
-        kind="data",
-        columns=ACCURACY_COLUMNS,
-        rows=tuple(rows),
-    )

@@ -4,8 +4,7 @@ Pairs of a true and a false caption of one image, scored by every metric and con
 two does it prefer? See docs/pairs.md.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 import pandas as pd
@@ -15,33 +14,25 @@ from omegaconf import DictConfig
 from metaeval.config import build_all, selected
 from metaeval.data.dataset import Absent
 from metaeval.data.pairs.pairs import CaptionPairs
-from metaeval.errors import ConfigError
-from metaeval.experiments.base import MetricExperiment, ToScore
-from metaeval.experiments.fitted import TEXT, caption_features, fitted_row, predictions
-from metaeval.experiments.pairs.outcomes import Ties
-from metaeval.experiments.pairs.statistics import (
-    PairScores,
-    PairsSettings,
-    RefineBy,
-    statistics,
-)
-from metaeval.experiments.record import (
+from metaeval.experiments import (
+    ConfigError,
+    Floats,
+    MeasuredResult,
+    Metric,
+    MetricExperiment,
+    MetricScores,
     RunRecord,
-    counted_noun,
-    language_info,
-    language_note,
-    record_counts,
+    ToScore,
+    dataset_info,
+    score_all,
 )
-from metaeval.experiments.scores import score_all
-from metaeval.metrics.base import Metric
+from metaeval.experiments.fitted import TEXT, caption_features, fitted_row, predictions
+from metaeval.experiments.pairs.statistics import Ties, statistics
+from metaeval.experiments.record import counted_noun, language_note
+from metaeval.experiments.scores import scored_columns
 from metaeval.options import OpenShare, PositiveInt, checked, unknown
-from metaeval.results.measured import Extra, MeasuredResult
-from metaeval.results.run import DatasetInfo
 from metaeval.runs import files
-from metaeval.runs.files import csv_text
 from metaeval.runs.records import CAPTION, IMAGE_ID, ITEM, RIVAL
-from metaeval.scoring import MetricScores
-from metaeval.stats.resampling.items import Floats
 
 DESCRIBED = (
     "{title}: {facts[pairs]:,} {what} of {facts[images]:,} images, {kinds}; the true caption of "
@@ -126,19 +117,20 @@ class TrueAgainstFalse(
         )
 
     def write_versions(self, data: CaptionPairs, record: RunRecord) -> None:
-        write_pairs(record.out, data)
-        record.update(
-            dataset=DatasetInfo(
-                name=data.name,
-                n_images=data.facts["images"],
-                n_references=tuple(sorted({len(p.references or ()) for p in data.pairs})),
-                sources=dict(data.dataset.sources),
-                notes=tuple(data.dataset.notes),
-                fallback=None,
-                records=record_counts(data.dataset.records),
-                language=language_info(data.dataset),
-            )
-        )
+        """pairs.parquet: one pair a row."""
+        columns = {
+            "pair": pa.array(range(len(data)), pa.int64()),
+            "image_id": pa.array([p.image for p in data.pairs], pa.string()),
+            "kind": pa.array([p.kind for p in data.pairs], pa.string()),
+            "true": pa.array([p.true for p in data.pairs], pa.string()),
+            "false": pa.array([p.false for p in data.pairs], pa.string()),
+            "paraphrase": pa.array([p.paraphrase for p in data.pairs], pa.string()),
+            "references": pa.array(
+                [list(p.references or ()) for p in data.pairs], pa.list_(pa.string())
+            ),
+        }
+        files.write_arrow(record.out / files.PAIRS, pa.table(columns))
+        record.update(dataset=dataset_info(data.dataset))
 
     def to_score(self, data: CaptionPairs, record: RunRecord) -> Iterable[ToScore]:
         return [ToScore(data.dataset, paired_captions(data))]
@@ -146,53 +138,52 @@ class TrueAgainstFalse(
     def score(
         self, data: CaptionPairs, metrics: Mapping[str, Metric], record: RunRecord
     ) -> list[MetricScores]:
+        """Every caption; in scores.parquet, a pair and metric a row, are the scores as the metric
+        gave them: `true`, `false` and, of triplets, `paraphrase`."""
         captions = paired_captions(data)
         results = score_all(metrics.values(), data.dataset, captions, record.config)
         if self.fitted:
-            results.append(
-                fitted_row(TEXT, predict_truth(data, captions, record.config.stats.seed))
-            )
-        _write_pair_scores(record.out, data, results)
+            predicted = predict_truth(data, captions, record.config.stats.seed)
+            results.append(fitted_row(TEXT, predicted))
+        given = list(scored_columns(results))
+        n, roles = len(data), ("true", "false", "paraphrase")[: len(data.roles)]
+        of_roles = np.array([values for _, values in given]).reshape(len(given), len(roles), n)
+        columns: dict[str, object] = {
+            "pair": pa.array(np.tile(np.arange(n), len(given)), pa.int64()),
+            "metric": pa.array(np.repeat([column.name for column, _ in given], n), pa.string()),
+            **{
+                role: pa.array(of_roles[:, k].ravel(), pa.float64()) for k, role in enumerate(roles)
+            },
+        }
+        files.write_arrow(record.out / files.SCORES, pa.table(columns))
         return results
 
     def statistics(
         self, data: CaptionPairs, scores: list[MetricScores], record: RunRecord
     ) -> MeasuredResult:
-        stats, settings = record.config.stats, PairsSettings(self.alpha, self.ties)
-        refine = None if self.refine is None else RefineBy(self.refine, self.bins)
-        result = statistics(data, scores, pair_scores(scores, len(data)), settings, stats, refine)
-        write_accuracies(record.out, result.extra("accuracies"))
+        """Also written: accuracies.csv, a line a comparison, metric and kind, in full precision."""
+        stats = record.config.stats
+        result = statistics(
+            data, scores, self.ties, self.alpha, stats, refine=self.refine, bins=self.bins
+        )
+        table = result.extra("accuracies")
+        text = files.csv_text([table.columns, *table.rows])
+        files.atomic(record.out / files.ACCURACIES, lambda p: p.write_text(text, encoding="utf-8"))
         return result
 
 
 def paired_captions(data: CaptionPairs) -> pd.DataFrame:
     """The true captions of all pairs, the false ones and, if all have one, the paraphrases."""
     roles = data.roles
-    captions = pd.DataFrame(
+    rivals = {RIVAL: [caption for role in roles[::-1] for caption in role]}
+    return pd.DataFrame(
         {
             IMAGE_ID: [p.image for p in data.pairs] * len(roles),
             ITEM: np.tile(data.image_index, len(roles)),
             CAPTION: [caption for role in roles for caption in role],
+            **({} if data.triplets else rivals),  # a pairwise metric compares two, not three
         }
     )
-    if not data.triplets:  # a pairwise metric compares two captions, not three
-        captions[RIVAL] = [caption for role in roles[::-1] for caption in role]
-    return captions
-
-
-def pair_scores(results: Sequence[MetricScores], n: int) -> dict[str, PairScores]:
-    """Column → the scores of the n true captions, the false ones and, if any, the paraphrases."""
-    scores = {}
-    for scored in results:
-        if scored.scores is None:
-            continue
-        for column, values in zip(scored.columns, scored.scores.T, strict=True):
-            upward = values if column.higher_is_better else -values
-            roles = np.split(upward, len(upward) // n)
-            scores[column.name] = PairScores(
-                roles[0], roles[1], roles[2] if len(roles) > 2 else None
-            )
-    return scores
 
 
 def predict_truth(pairs: CaptionPairs, captions: pd.DataFrame, seed: int) -> Floats:
@@ -202,50 +193,8 @@ def predict_truth(pairs: CaptionPairs, captions: pd.DataFrame, seed: int) -> Flo
     A control of the references or of the image alone has nothing to tell: both captions of a pair
     have the same, and so the same prediction.
     """
-    roles = len(captions) // len(pairs)
+    roles = len(pairs.roles)
     photograph = np.unique([p.image for p in pairs.pairs], return_inverse=True)[1]
     features = caption_features(pairs.dataset, list(captions[CAPTION]), captions[ITEM].to_numpy())
     target = np.repeat([1.0, 0.0, 1.0][:roles], len(pairs))
     return predictions(features, target, np.tile(photograph, roles), seed)
-
-
-def write_pairs(out: Path, pairs: CaptionPairs) -> None:
-    """One pair a row: `pair` (its number), image_id, kind, true, false, paraphrase, references."""
-    columns = {
-        "pair": pa.array(range(len(pairs)), pa.int64()),
-        "image_id": pa.array([p.image for p in pairs.pairs], pa.string()),
-        "kind": pa.array([p.kind for p in pairs.pairs], pa.string()),
-        "true": pa.array([p.true for p in pairs.pairs], pa.string()),
-        "false": pa.array([p.false for p in pairs.pairs], pa.string()),
-        "paraphrase": pa.array([p.paraphrase for p in pairs.pairs], pa.string()),
-        "references": pa.array(
-            [list(p.references or ()) for p in pairs.pairs], pa.list_(pa.string())
-        ),
-    }
-    files.write_arrow(out / files.PAIRS, pa.table(columns))
-
-
-def _write_pair_scores(out: Path, data: CaptionPairs, results: Sequence[MetricScores]) -> None:
-    """scores.parquet, a pair and metric a row: `true`, `false`, `paraphrase` as the metric gave
-    them (NaN = could not be scored)."""
-    given = [
-        (column.name, values)
-        for scored in results
-        if scored.scores is not None
-        for column, values in zip(scored.columns, scored.scores.T, strict=True)
-    ]
-    n, roles = len(data), ("true", "false", "paraphrase")[: len(data.roles)]
-    of_roles = np.array([values for _, values in given]).reshape(len(given), len(roles), n)
-    columns: dict[str, object] = {
-        "pair": pa.array(np.tile(np.arange(n), len(given)), pa.int64()),
-        "metric": pa.array([name for name, _ in given for _ in range(n)], pa.string()),
-        **{role: pa.array(of_roles[:, k].ravel(), pa.float64()) for k, role in enumerate(roles)},
-    }
-    files.write_arrow(out / files.SCORES, pa.table(columns))
-
-
-def write_accuracies(out: Path, accuracies: Extra) -> None:
-    """accuracies.csv: a line a comparison, metric and kind, in full precision."""
-    rows = [["" if cell is None else cell for cell in row] for row in accuracies.rows]
-    text = csv_text([accuracies.columns, *rows])
-    files.atomic(out / files.ACCURACIES, lambda p: p.write_text(text, encoding="utf-8"))

@@ -20,7 +20,7 @@ from metaeval.experiments.forced_choice.task import ForcedChoiceAgreement
 from metaeval.experiments.graded.task import Graded
 from metaeval.experiments.judgments.task import HumanCorrelation
 from metaeval.experiments.measure import of_stats
-from metaeval.experiments.record import RunRecord
+from metaeval.experiments.record import RunRecord, counted_noun
 from metaeval.experiments.stored_results import statistics_of
 from metaeval.metrics.base import Metric
 from metaeval.options import NonNegativeInt
@@ -218,7 +218,7 @@ def _keys(at: AtCount, of_choice: bool) -> dict[Measure, Measure]:
         for measure, _ in at.result.measures(metric)
         if measure.shown
     )
-    number = f"{at.n} reference{'' if at.n == 1 else 's'}"
+    number = counted_noun(at.n, "reference")
     return {
         measure: replace(
             measure,

@@ -8,7 +8,7 @@ from pycocoevalcap.bleu.bleu import Bleu as CocoBleu
 
 from metaeval.config import build_all, compose_config
 from metaeval.data.dataset import CaptionDataset
-from metaeval.experiments.pairs.outcomes import TRUE, comparison_outcomes
+from metaeval.experiments.pairs.statistics import TRUE, comparison_credit
 from metaeval.stats.ordering.detection import auc_within_images
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
 
@@ -44,8 +44,7 @@ def test_a_column_called_bleu_is_pycocoevalcaps_in_every_experiment(experiment: 
 def test_pairs_and_sensitivity_count_the_same_ties_alike() -> None:
     """Of four images one is won, one lost, two are tied: .5 in both, not .25."""
     human, changed = np.array([2.0, 0.0, 1.0, 1.0]), np.array([1.0, 1.0, 1.0, 1.0])
-    of_pairs = comparison_outcomes(human, changed, ties="half")[TRUE]
+    of_pairs = [comparison_credit([human, changed], TRUE, tied).mean() for tied in (0, 0.5, 1)]
     of_sets = auc_within_images(human, changed[:, None], bootstrap_counts(4, 20, 0))[0]
-    assert of_pairs.credit.mean() == of_sets.auc == of_pairs.tied.mean() == 0.5
-    assert comparison_outcomes(human, changed, ties="wrong")[TRUE].credit.mean() == 0.25
+    assert (of_pairs, of_sets.auc) == ([0.25, 0.5, 0.75], 0.5)
     assert compose_config(["experiment=pairs"]).task.ties == "half"

@@ -9,10 +9,8 @@ import pandas as pd
 import pytest
 
 from metaeval.data.judgments.pascal50s import load_pascal50s
-from metaeval.experiments.forced_choice.statistics import (
-    choice_outcomes,
-    published_accuracies,
-)
+from metaeval.experiments.choices import choice_outcomes
+from metaeval.experiments.forced_choice.statistics import published_accuracies
 from metaeval.reports.measured import write_report
 from metaeval.results.files import read_info
 from metaeval.results.measured import MeasuredResult
@@ -47,13 +45,18 @@ def test_forced_choice(tmp_path: Path) -> None:
     assert (tmp_path / "OUT" / "judgments.parquet").is_file()
 
 
-def test_choosing_as_people_do() -> None:
-    """By hand: right, wrong, metric undecided, people undecided, not scored."""
-    outcomes = choice_outcomes(np.array([0.2, 0.2, 0.0, 0.3, np.nan]), np.array([1, -1, 1, 0, 1]))
-    assert outcomes[:4].tolist() == [1, 0, 0.5, 0.5]
-    assert np.isnan(outcomes[4])
-    wrong = choice_outcomes(np.array([0.0, 0.3, 0.3]), np.array([1, 0, 1]), "wrong")
-    assert wrong.tolist() == [0, 0, 1]
+@pytest.mark.parametrize(
+    ("ties", "expected"),
+    [
+        ("half", [1, 0, 0.5, 0.5, np.nan, np.nan]),
+        ("wrong", [1, 0, 0, 0, np.nan, np.nan]),
+        ("drop", [1, 0, 0.5, np.nan, np.nan, np.nan]),
+    ],
+)
+def test_choosing_as_people_do(ties: str, expected: list[float]) -> None:
+    """By hand: right, wrong, metric undecided, people undecided, not scored, nobody asked."""
+    gap, votes = [0.2, 0.2, 0.0, 0.3, np.nan, 0.1], [3, -1, 1, 0, 1, np.nan]
+    np.testing.assert_equal(choice_outcomes(np.array(gap), np.array(votes), ties), expected)
 
 
 def test_wrong_ties_and_direct_labels(tmp_path: Path) -> None:
@@ -113,15 +116,16 @@ def test_experiment_judgments_passes_pairs_to_forced_choice(tmp_path: Path) -> N
 
 @pytest.mark.coco
 def test_audiocaps_eval_from_the_command_to_the_page(tmp_path: Path, coco_root: Path) -> None:
-    """Zhou et al. (2022): CIDEr 56.2, 96.0, 90.4, 61.2 (71.0); length's 74.4 % on HC, counted from
-    the file, is above every metric's."""
+    """Zhou et al. (2022): CIDEr 56.2, 96.0, 90.4, 61.2 (71.0), ROUGE-L 64.9; length's
+    74.4 % on HC, counted from the file, is above every metric's."""
     file = coco_root / "audiocaps_eval" / "audiocaps_eval.json"
     if not file.is_file():
         pytest.skip("METAEVAL_DATA has no audiocaps_eval/audiocaps_eval.json")
     result = run_any(
-        tmp_path, "dataset=fense_pairs", f"dataset.file={file}", "metrics=[cider,length]",
+        tmp_path, "dataset=fense_pairs", f"dataset.file={file}", "metrics=[cider,rouge_l,length]",
         experiment="forced_choice",
     )  # fmt: skip
+    assert result.metric("ROUGE-L").numbers.value("agreement_4") == pytest.approx(0.649, abs=5e-4)
     numbers = result.metric("CIDEr").numbers
     made = [100 * (numbers.value(f"agreement_4{c}") or 0) for c in ("_HC", "_HI", "_HM", "_MM", "")]
     assert made == pytest.approx([56.2, 96.0, 90.4, 61.2, 71.0], abs=0.055)

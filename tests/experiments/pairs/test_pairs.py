@@ -3,32 +3,32 @@
 import csv
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
-from omegaconf import OmegaConf
 
 from metaeval.data.pairs.benchmarks import load_sugarcrepe
 from metaeval.errors import ConfigError
-from metaeval.experiments.pairs.outcomes import (
-    BOTH,
-    PARAPHRASE,
-    TRUE,
-    PairOutcomes,
-    comparison_outcomes,
-    refined,
-)
+from metaeval.experiments.choices import PairSample
+from metaeval.experiments.measure import Items, Measurements
 from metaeval.experiments.pairs.statistics import (
+    BOTH,
     MEAN,
+    PARAPHRASE,
     SHOWN,
-    PairSample,
+    TRUE,
+    ScoredPairs,
     accuracies,
+    comparison_credit,
     measure_key,
+    refined,
 )
 from metaeval.experiments.pairs.task import TrueAgainstFalse
 from metaeval.results.measured import MeasuredResult
 from metaeval.runs import files as results
+from metaeval.runs.records import ScoreColumn
 from tests.data.pairs.pair_files import SAID, coco, sugarcrepe, sugarcrepe_pp
 from tests.shared import run_here, write_json
 
@@ -41,45 +41,36 @@ def run_in(folder: Path, *overrides: str, out: str = "OUT") -> MeasuredResult:
     return run_here(folder, *given, *overrides, out=out)
 
 
-def test_outcomes_by_hand() -> None:
-    """Right is strictly higher; "both" needs both, and is tied where neither is lower."""
-    true = np.array([2.0, 1, 0, 2, 2, NAN, 1])
-    false = np.array([1.0, 1, 1, 1, 1, 1, 1])
-    other = np.array([3.0, 2, 2, 1, 0, 2, NAN])
-    outcomes = comparison_outcomes(true, false, other)
-    half = comparison_outcomes(true, false, other, "half")
-    for name, right, tied in (
-        (TRUE, [1, 0, 0, 1, 1, NAN, 0], [0, 1, 0, 0, 0, NAN, 1]),
-        (PARAPHRASE, [1, 1, 1, 0, 0, 1, NAN], [0, 0, 0, 1, 0, 0, NAN]),
-        (BOTH, [1, 0, 0, 0, 0, NAN, NAN], [0, 1, 0, 1, 0, NAN, NAN]),
-    ):
-        np.testing.assert_equal(outcomes[name].right, right)
-        np.testing.assert_equal(outcomes[name].tied, tied)
-    assert list(comparison_outcomes(true, false)) == [TRUE]
-    np.testing.assert_equal(half[TRUE].credit, [1, 0.5, 0, 1, 1, NAN, 0.5])
-    # pair 2: a tie and a win; pair 4: a win and a tie; a coin for each tie
-    np.testing.assert_equal(half[BOTH].credit, [1, 0.5, 0, 0.5, 0, NAN, NAN])
-    np.testing.assert_equal(outcomes[TRUE].credit, outcomes[TRUE].right)
-
-
-def test_a_metric_that_ties_everything_is_at_chance() -> None:
-    """A constant score gets 1/2 as a coin does, and 0 only where ties count as wrong."""
-    same = np.ones(9)
-    half, wrong = (comparison_outcomes(same, same, same, ties) for ties in ("half", "wrong"))
-    means = [half[TRUE].credit.mean(), half[BOTH].credit.mean(), wrong[TRUE].credit.mean()]
-    assert means == [0.5, 0.25, 0]
+@pytest.mark.parametrize(
+    ("comparison", "tied", "expected"),
+    [
+        (TRUE, 0, [1, 0, 0, 1, 1, NAN, 0, 0]),
+        (TRUE, 0.5, [1, 0.5, 0, 1, 1, NAN, 0.5, 0.5]),
+        (PARAPHRASE, 0, [1, 1, 1, 0, 0, 1, NAN, 0]),
+        (BOTH, 0, [1, 0, 0, 0, 0, NAN, NAN, 0]),
+        # pair 2: a tie and a win; pair 4: a win and a tie; a coin for each tie: two in pair 8
+        (BOTH, 0.5, [1, 0.5, 0, 0.5, 0, NAN, NAN, 0.25]),
+        (BOTH, 1, [1, 1, 0, 1, 0, NAN, NAN, 1]),  # neither caption is below the false one
+    ],
+)
+def test_outcomes_by_hand(comparison: str, tied: float, expected: list[float]) -> None:
+    """Right is strictly higher; "both" needs both. A constant score is right as often as a coin."""
+    true, false = np.array([2.0, 1, 0, 2, 2, NAN, 1, 1]), np.ones(8)
+    other = np.array([3.0, 2, 2, 1, 0, 2, NAN, 1])
+    made = comparison_credit([true, false, other], comparison, tied)
+    np.testing.assert_equal(made, expected)
 
 
 def test_the_mean_over_kinds_by_hand() -> None:
     """Image a has two pairs of kind x and one of y, image b one of each."""
-    stats = OmegaConf.create({"replicates": 4, "seed": 0})
-    of = PairSample.of(["x", "y"], ["x", "x", "y", "x", "y"], ["a", "a", "a", "b", "b"], stats)
-    sample = of._replace(counts=np.array([[2.0, 0.0], [0.0, 2.0]]))
-    # b's pair of y has no score
-    value = sample.mean(["x", "y"]).of(np.array([1.0, 0, 1, 1, NAN]))
+    kinds = {"x": np.array([1, 1, 0, 1, 0], bool), "y": np.array([0, 0, 1, 0, 1], bool)}
+    counts = np.array([[2.0, 0.0], [0.0, 2.0]])
+    sample = PairSample(Items(np.array([0, 0, 0, 1, 1])), counts, kinds)
+    credit = np.array([1.0, 0, 1, 1, NAN])  # b's pair of y has no score
+    value = sample.mean("x", "y").of(credit)
     assert (value.value, value.n, value.n_units) == (pytest.approx(5 / 6), 4, 1)
     np.testing.assert_allclose(value.replicates, [0.75, NAN])
-    assert sample.mean(["x"]).of(np.array([1.0, 0, 1, 1, NAN])).value == pytest.approx(2 / 3)
+    assert sample.mean("x").of(credit).value == pytest.approx(2 / 3)
 
 
 def test_refinement_leaves_a_control_no_use() -> None:
@@ -92,19 +83,14 @@ def test_refinement_leaves_a_control_no_use() -> None:
     stays = refined(gap, two, 50, 0)
     assert not stays[:5].any()
     assert stays[gap == 0].all()
-    for k in (0, 1):
-        of_kind = two[k]
-        for size in np.unique(np.abs(gap[~np.isnan(gap)])):
-            sides = [of_kind & (gap == sign * size) for sign in (1, -1)]
-            kept = [int(stays[side].sum()) for side in sides]
-            assert kept[0] == kept[1] == min(side.sum() for side in sides) or size == 0
-    assert (refined(gap, two, 50, 0) == stays).all()
-    assert (refined(gap, two, 50, 1) != stays).any()
+    table = {"kind": two[0], "size": np.abs(gap), "right": gap > 0, "stays": stays}
+    sides = pd.DataFrame(table)[np.abs(gap) > 0].groupby(["kind", "size", "right"])["stays"]
+    kept, there = (of.unstack(fill_value=0).to_numpy() for of in (sides.sum(), sides.size()))
+    assert (kept == there.min(axis=1, keepdims=True)).all()
+    same, others = (refined(gap, two, 50, seed) == stays for seed in (0, 1))
+    assert (same.all(), others.all()) == (True, False)
     # with one bin only the sign counts
-    kinds = [
-        np.array([True, True, False, True, False]),
-        np.array([False, False, True, False, True]),
-    ]
+    kinds = [np.array([1, 1, 0, 1, 0], bool), np.array([0, 0, 1, 0, 1], bool)]
     assert refined(np.array([1.0, 2, 3, -9, 0]), kinds, 1, 0).sum() == 3
 
 
@@ -189,19 +175,28 @@ def test_pairs_without_scores_are_counted(tmp_path: Path) -> None:
 
 
 def test_the_mean_of_what_is_shown_leaves_out_the_other_kinds() -> None:
-    """A kind that a control wins is in the plain mean only; worked by hand from three kinds."""
+    """A kind that a control wins is in the plain mean only; worked by hand from three kinds. 56 of
+    60 pairs of x have no tie, and of these 51 are right."""
     n = 60
-    right = np.concatenate([np.arange(n) % 10 > 0, np.ones(n), np.arange(n) % 30 < 16]).astype(
-        float
+    right = np.concatenate([np.arange(n) % 10 > 0, np.ones(n), np.arange(n) % 30 < 16])
+    gap = np.where(right, 1.0, -1.0)
+    gap[:4] = 0
+    items, counts = Items(np.tile(np.arange(n), 3)), np.ones((20, n))
+    kinds = {kind: np.repeat(np.arange(3), n) == k for k, kind in enumerate("xyz")}
+    shown = {measure_key(TRUE, "y"): SimpleNamespace(shows="something")}
+    data = ScoredPairs(
+        None, [TRUE], [ScoreColumn("M")], {"M": [gap, 0 * gap]},
+        PairSample(items, counts, kinds), 0.5,
+    )  # fmt: skip
+    of, without = (
+        accuracies(data, TRUE, Measurements({}, {}, controls, []), 0.95) for controls in (shown, {})
     )
-    stats = OmegaConf.create({"replicates": 20, "seed": 0})
-    kind = ["x"] * n + ["y"] * n + ["z"] * n
-    sample = PairSample.of("xyz", kind, [str(i % n) for i in range(3 * n)], stats)
-    outcome = PairOutcomes(right, 0 * right, right)
-    made = accuracies(outcome, sample, 0.95, ["y"])
-    assert made[MEAN].estimate.value == pytest.approx((0.9 + 1 + 32 / 60) / 3, abs=1e-12)
-    assert (made[SHOWN].estimate.value, made[SHOWN].estimate.n) == (1, 60)
-    assert SHOWN not in accuracies(outcome, sample, 0.95)
+    x = (54 - 3 + 4 / 2) / 60  # pair 0 was wrong, and 1 to 3 were right
+    rows = {kind: (row["accuracy"], row["untied"], row["n"]) for (_, kind), row in of.items()}
+    assert rows["x"] == (pytest.approx(x), pytest.approx(51 / 56), 60)
+    assert rows[MEAN][0] == pytest.approx((x + 1 + 32 / 60) / 3, abs=1e-12)
+    assert rows[SHOWN] == (1, 1, 60)
+    assert ("M", SHOWN) not in without
 
 
 def test_pooled_captions_are_compared_over_all_images(tmp_path: Path) -> None:
@@ -226,16 +221,18 @@ def test_pooled_captions_are_compared_over_all_images(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("near_copies", "expected"),
-    [("keep", "near-copies of 1 stay;"), ("drop", "near-copies of 1 too;")],
+    ("n", "near_copies", "expected"),
+    [
+        (1, "keep", ", near-copies of 1 stay;"),
+        (1, "drop", ", near-copies of 1 too;"),
+        (0, "drop", ";"),
+    ],
 )
-def test_the_line_on_the_data(tmp_path: Path, near_copies: str, expected: str) -> None:
-    coco(sugarcrepe(tmp_path))
-    data = load_sugarcrepe(data=tmp_path, kinds=["replace_obj"], near_copies=near_copies)
-    task = TrueAgainstFalse()
-    facts = data.facts | {"near_copies": 1, "near_copies_dropped": int(near_copies == "drop")}
-    line = task.describe(replace(data, facts=facts))
-    assert f"{data.title}: {facts['pairs']:,} pairs of {facts['images']:,} images, 1 kind;" in line
-    assert f"the true caption of {facts['true_among_references']:,} was among" in line
-    assert expected in line
-    assert "near-copies" not in task.describe(replace(data, facts=facts | {"near_copies": 0}))
+def test_the_line_on_the_data(tmp_path: Path, n: int, near_copies: str, expected: str) -> None:
+    data = load_sugarcrepe(data=coco(sugarcrepe(tmp_path)), kinds=["replace_obj"])
+    facts = {"near_copies": n, "near_copies_dropped": int(near_copies == "drop")}
+    line = TrueAgainstFalse().describe(replace(data, facts=data.facts | facts))
+    assert line.startswith(
+        "SugarCrepe: 5 pairs of 4 images, 1 kind; the true caption of 5 was among the references "
+        f"and was taken out{expected} "
+    )
