@@ -225,7 +225,8 @@ def _outcomes(data: ScoredPairs) -> Iterator[Outcomes]:
         for kind in kinds:
             of_kind = Measure(measure_key(c, kind), f"{kind}, {c}", shown=False, unit="share")
             yield Outcomes(of_kind, credits, mean(kind), family=f"kinds, {c}", pairs=False)
-    rows = equally_long(*data.pairs.roles[:2])
+    true, false = data.pairs.roles[:2]
+    rows = equally_long(true, false)
     if EQUAL_LENGTH <= rows.sum() < len(rows):
         credits = restricted(
             rows, {name: comparison_credit(of, TRUE, data.tied) for name, of in data.roles.items()}

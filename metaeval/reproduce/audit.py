@@ -79,7 +79,8 @@ def audit(
         searched, stated = _search(dataset, printed)
         for table in searched.searched(stated):
             of_table = [p for p in printed if p.row[TABLE] == table.values[0].table]
-            default = pd.Series({**searched.default.to_dict(), **stated[table.values[0].table]})
+            switched: dict[Any, str] = {**searched.default, **stated[table.values[0].table]}
+            default = pd.Series(switched)
             audited = audited_table(table, default)
             paper = of_table[0].paper
             name = table.values[0].table.removeprefix(f"{paper}: ")

@@ -29,7 +29,7 @@ from metaeval.data.dataset import CaptionDataset
 from metaeval.data.judgments.judged import JudgedCaption, Judgments, Protocol, arrange
 from metaeval.data.judgments.pascal50s import CATEGORIES, VOTES, ForcedChoice
 from metaeval.errors import ConfigError, InputError
-from metaeval.experiments.forced_choice.statistics import choice_outcomes
+from metaeval.experiments.choices import choice_outcomes
 from metaeval.experiments.scores import open_store
 from metaeval.experiments.stored_results import code_digest
 from metaeval.metrics.base import Metric
@@ -242,7 +242,8 @@ class Search:
         ours = self.grids = self._values_of_protocols()
         for name in dict.fromkeys(value.table for value in self.values):
             of_table = [j for j, value in enumerate(self.values) if value.table == name]
-            default = pd.Series({**self.default.to_dict(), **stated.get(name, {})})
+            switched: dict[Any, str] = {**self.default, **stated.get(name, {})}
+            default = pd.Series(switched)
             values = [self.values[j] for j in of_table]
             yield self._compared(values, [ours[j] for j in of_table], default)
 
@@ -411,7 +412,7 @@ class Search:
         where the variant cannot run."""
         of_draws: list[dict[str, Floats]] = []
         for draw in draws:
-            scored = score_captions(metric, draw.dataset, draw.captions, draw.index, store)
+            scored = score_captions(metric, draw.dataset, draw.captions, draw.images, store)
             if scored.scores is None:
                 reason = "; ".join(filter(None, (scored.reason, scored.remedy)))
                 self.notes[f"not searched: {metric.name} ({variant}): {reason}"] = None
@@ -516,7 +517,7 @@ class _Draw(NamedTuple):
 
     dataset: CaptionDataset
     captions: Sequence[str]
-    index: npt.NDArray[np.intp]
+    images: npt.NDArray[np.intp]
     numbers: Callable[..., Mapping[str, float]]
 
 

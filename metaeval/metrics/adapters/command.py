@@ -175,7 +175,9 @@ def _kit_scores(
         _output([*command, *given], b"", timeout)
         content, _ = read_json(files["output"])
     results = [content, *content.values()] if isinstance(content, dict) else []
-    of_item = next((r["per_item"] for r in results if isinstance(r, dict) and "per_item" in r), {})
+    of_item: Any = next(
+        (r["per_item"] for r in results if isinstance(r, dict) and "per_item" in r), {}
+    )
     return [_kit_score(of_item, str(i["id"]), name) for i in items]
 
 
