@@ -427,7 +427,7 @@ class Search:
         return of_draws
 
 
-class Comparison(NamedTuple):
+class GridMatches(NamedTuple):
     """The cells [k, m] of m values against what was printed: `distance` and `matches` [k, m].
 
     `best` are the cells that match most values, `found` those of them that the rule accepts, with
@@ -466,12 +466,12 @@ class SearchedTable(NamedTuple):
     resolved: Sequence[pd.DataFrame]
     ours: Floats
     members: Sequence[npt.NDArray[np.intp]]
-    result: Comparison
+    result: GridMatches
 
 
 def _compare(
     cells: Floats, changes: npt.NDArray[np.int64], values: Sequence[PrintedValue]
-) -> Comparison:
+) -> GridMatches:
     """Compare the cells [k, m] with the values; `changes` [k] orders them."""
     aims = np.array([v.value for v in values])
     matched = matches(cells, aims, np.array([v.step / 2 + v.tolerance for v in values]))
@@ -483,7 +483,7 @@ def _compare(
         fewest = int(changes[best].min())
         chance = chance_of(cells, changes, values, (most, fewest))
         found = best[changes[best] == fewest] if chance < FOUND else found
-    return Comparison(cells, changes, np.abs(cells - aims), matched, best, found, chance)
+    return GridMatches(cells, changes, np.abs(cells - aims), matched, best, found, chance)
 
 
 def chance_of(

@@ -163,7 +163,7 @@ def test_marks_of_no_caption_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("higher", [True, False])
 def test_marks_are_ratings_where_there_are_none(tmp_path: Path, higher: bool) -> None:
     for fields, expected in (({}, [(higher - 1.0,)] * 7 + [(float(higher),)]),
-                             ({"rating": 3}, [(3.0,)] * 8)):  # fmt: skip
+                             ({"rating": 3}, [(3.0 if higher else -3.0,)] * 8)):  # fmt: skip
         data = load_table(marked_file(tmp_path, **fields), higher_is_better=higher)
         assert [j.human["human"] for j in data.judged] == expected
     for text in ("a dog", "a\u0007dog"):

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from metaeval.data.dataset import Absent
-from metaeval.java.process import JavaError, run_once
+from metaeval.java.process import JavaError
 from metaeval.java.services import find_java
 from metaeval.metrics.spice.metric import (
     CARDINALS,
@@ -368,14 +368,14 @@ def test_equals_the_jar(synonyms: Synonyms, tmp_path: Path) -> None:
     path = os.pathsep.join([str(tmp_path), jars])
     equal = np.zeros(len(items), dtype=bool)
     for mode in (5, 0, 3):
-        output = run_once(
-            java,
-            ["-XX:+UnlockExperimentalVMOptions", f"-XX:hashCode={mode}", "-cp", path, ORACLE.stem],
-            what="SPICE's own scorer",
-            heap=512,
+        options = ["-Xmx512m", "-XX:+UnlockExperimentalVMOptions", f"-XX:hashCode={mode}"]
+        output = subprocess.run(
+            [java.executable, *options, "-cp", path, ORACLE.stem],
+            input="".join(json.dumps(item) + "\n" for item in items).encode(),
+            stdout=subprocess.PIPE,
             timeout=300,
-            stdin="".join(json.dumps(item) + "\n" for item in items).encode(),
-        )
+            check=True,
+        ).stdout
         scores = [json.loads(line)["scores"] for line in output.decode().splitlines()]
         theirs = [[math.nan if (f := s[c]["f"]) is None else f for c in CATEGORIES] for s in scores]
         equal |= np.isclose(ours, theirs, rtol=0, atol=1e-12, equal_nan=True).all(axis=1)
