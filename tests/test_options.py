@@ -224,7 +224,7 @@ def branches(value: Any, key: str = "") -> Iterator[str]:
 def test_any_value_at_any_node_is_taken_or_refused_in_a_line(name: str) -> None:
     """Null, a number, a list and a text in the place of every subtree, and of all leaves at once;
     whatever else is raised than ConfigError fails the test."""
-    config = compose_config(CONFIGURATIONS[name])
+    config = compose_config(CONFIGURATIONS.get(name, (f"experiment={name}",)))
     tree: Any = OmegaConf.to_container(config, resolve=False)
     first: Any = OmegaConf.to_container(compose_config(CONFIGURATIONS["replace"]), resolve=False)
     known = set(branches(first)) if name != "replace" else set()

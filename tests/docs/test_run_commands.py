@@ -305,7 +305,8 @@ def small_config(command: str, folder: Path) -> DictConfig:
     if "regions." not in command:
         command = re.sub(r"\bmetrics=\[(\w+,){4,}\w+\]", "metrics=[bleu,cider]", command)
     data = os.environ.get("METAEVAL_DATA", "")
-    words = [re.sub(r"=(DATA|\$METAEVAL_DATA)/", f"={data}/", word) for word in overrides(command)]
+    given_data = r"(?<=[=,\[])(DATA|\$METAEVAL_DATA)/"
+    words = [re.sub(given_data, f"{data}/", word) for word in overrides(command)]
     attacks = "experiment=attack" in words  # a search scores thousands of captions
     given = r"\b(metrics?=|regions\b|experiment=systems\b)"  # a table of systems has its metrics
     if not every and not re.search(given, command):
