@@ -5,6 +5,7 @@ hold a no-break space). The last tests compare the same table with the jar itsel
 """
 
 import json
+import os
 import random
 import re
 from collections.abc import Sequence
@@ -13,6 +14,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
+from metaeval.data.dataset import Absent
+from metaeval.java.services import find_java
 from metaeval.text.tokenizers import ptb
 from metaeval.text.tokenizers.base import get
 from metaeval.text.tokenizers.ptb import RULES, PtbTokenizer
@@ -92,6 +95,13 @@ def captioners(root: Path) -> list[str]:
 
 def shuffled(texts: Sequence[str], rng: random.Random) -> list[str]:
     return [" ".join(rng.sample(words := text.split(), len(words))) for text in texts]
+
+
+@pytest.fixture(autouse=True)
+def java_on_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    """pycocoevalcap calls `java`, wherever metaeval has found one."""
+    if not isinstance(java := find_java(), Absent):
+        monkeypatch.setenv("PATH", str(java.executable.parent), prepend=os.pathsep)
 
 
 def jar_tokens(texts: Sequence[str]) -> list[list[str]]:
