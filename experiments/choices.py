@@ -38,6 +38,8 @@ from metaeval.runs import files
 from metaeval.runs.records import CAPTION, IMAGE_ID, ITEM, RIVAL, SYSTEM, ScoreColumn
 from metaeval.stats.resampling.items import Ints, encode
 
+MEAN = "mean"  # over the categories, as a group of pairs
+
 
 def credit(gap: Floats, tied: float = 0.5) -> Floats:
     """1 where the first caption has the higher score, 0 where the second one has, `tied` where the

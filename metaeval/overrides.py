@@ -29,7 +29,7 @@ _UNQUOTED = re.compile(r"(?:[A-Za-z_/]|\$\{[\w.]+\})(?:[\w./-]|\$\{[\w.]+\})*", 
 # keys of mappings of which it reads a text
 _KEY = re.compile(r"(?!(?:null|true|false|nan|inf)$)[A-Za-z_]\w*", re.ASCII | re.IGNORECASE)
 # options whose value is imported and called, or run
-_CODE = frozenset({"function", "scorer", "module", "what", "metric", "run"})
+_CODE = frozenset({"function", "scorer", "module", "what", "metric", "run", "command"})
 _OPTION = re.compile(r"[A-Za-z_][\w.]*", re.ASCII)
 _RESOLVER = re.compile(r"\$\{(?![\w.]+\}|oc\.env:)")
 _OF_OTHER_TYPES = ("null", "true", "false", "nan", "inf")
@@ -264,7 +264,7 @@ def require_listed(overrides: Iterable[str], file: Path, field: str) -> None:
         key, parts = override.partition("=")[0], {p for v in values for p in v.split(".")[1:]}
         if (
             not _OPTION.fullmatch(key)
-            or key.startswith(("hydra", "metric.command"))
+            or key.startswith("hydra")
             or "_target_" in override
             or _RESOLVER.search(override)
             or not _CODE.isdisjoint(parts)

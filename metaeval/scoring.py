@@ -30,11 +30,11 @@ from metaeval.results.base import Measured, MetricResult, Status, TrainingRecord
 from metaeval.runs.files import digest
 from metaeval.runs.records import (
     BATCH_DEPENDENT,
-    DETECTED_OBJECTS,
     NETWORK_PRECISION,
     ScoreColumn,
     Tally,
     TrainingFacts,
+    seen_as,
 )
 from metaeval.runs.store import CacheError, Store, item_key
 
@@ -229,9 +229,8 @@ def system_scores(metric: Metric, scored: MetricScores) -> SystemScores:
     if not isinstance(metric, SummableMetric):
         return SystemScores(scored)
     dependent = any(column.batch_dependent for column in scored.columns)
-    columns = tuple(replace(column, batch_dependent=dependent) for column in metric.columns)
-    if any(DETECTED_OBJECTS in column.name for column in scored.columns):
-        columns = tuple(column.seeing_detections() for column in columns)
+    plain = [replace(column, batch_dependent=dependent) for column in metric.columns]
+    columns = seen_as(plain, scored.columns)
     if scored.scores is None:
         return SystemScores(replace(scored, columns=columns, signatures=(None,) * len(columns)))
     # the statistics' signatures are those of the scores, except for the column's name

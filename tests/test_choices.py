@@ -184,6 +184,7 @@ def test_an_unknown_word_gets_a_suggestion(word: str, meant: str) -> None:
         ("dataset.file=${oc.decode:x}", "could run code"),
         ("corruption.function=os.system", "could run code"),
         ("metric.command.preset=capevalkit:polos", "could run code"),
+        ("metric={command: {preset: capevalkit:polos}}", "could run code"),
         ("metric={callable: {function: os.system}}", "could run code"),
         ("metric@metric.y=../x", "could run code"),
         ("+dataset=scenes", "could run code"),

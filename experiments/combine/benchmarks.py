@@ -16,7 +16,7 @@ from metaeval.metrics.combined.weighted import Combination, image_name
 from metaeval.results.files import read_finished
 from metaeval.results.measured import MeasuredResult
 from metaeval.runs import files
-from metaeval.runs.records import APPLIED, CAPTION, HUMAN, IMAGE_ID, SET
+from metaeval.runs.records import APPLIED, CAPTION, EXPECTED, HUMAN, IMAGE_ID, SET
 from metaeval.stats.resampling.items import Floats
 
 MOST_PAIRS = 50  # of one image, drawn by seed
@@ -175,11 +175,11 @@ def _true(folder: Path, seed: int) -> Sides:
 
 
 def _changed(folder: Path, seed: int) -> Sides:
-    captions = _read(folder, files.CAPTIONS, [IMAGE_ID, SET, CAPTION, APPLIED, "expected"])
+    captions = _read(folder, files.CAPTIONS, [IMAGE_ID, SET, CAPTION, APPLIED, EXPECTED])
     scores = _read(folder, files.SCORES, [IMAGE_ID, SET, "metric", "score"])
     wide = scores.pivot(index=[IMAGE_ID, SET], columns="metric", values="score")
     human = captions[captions[SET] == HUMAN].set_index(IMAGE_ID)[CAPTION]
-    harmed = captions[captions[APPLIED] & (captions["expected"] == "lower")]
+    harmed = captions[captions[APPLIED] & (captions[EXPECTED] == "lower")]
     harmed = harmed.sample(frac=1, random_state=seed).groupby(IMAGE_ID).head(MOST_PAIRS)
     image = harmed[IMAGE_ID].sort_index()
     harmed = harmed.loc[image.index]

@@ -47,7 +47,7 @@ CONTROLS = "Controls together"
 RANKS = "Equal weights of ranks"
 LEFT_OUT, WITHIN = "left_out", "within"
 FITTED_ON = {LEFT_OUT: "the other benchmarks", WITHIN: "other images of the benchmark"}
-SHOWN = 2  # choices of each benchmark on which the combination is right and the best part is not
+SHOWN = 2  # choices of each benchmark that the combination alone has right, and the best part
 TITLES = {
     BEST: "Best part",
     "equal": "Equal weights",
@@ -149,7 +149,9 @@ class Combine(
         differing = [
             row
             for of in benchmarks
-            for row in self._differing(of, [*predicted[of.name].values()][-1])
+            for row in self._differing(
+                of, predicted[of.name].get(LEFT_OUT, predicted[of.name][WITHIN])
+            )
         ]
         groups = [f"Fitted on {how}" for how in FITTED_ON.values()]
         order = sorted((each.measure for each in outcomes), key=lambda m: groups.index(m.group))
@@ -198,8 +200,8 @@ class Combine(
     def _predicted(
         self, of: Benchmark, benchmarks: Sequence[Benchmark], parts: CombinedColumns, seed: int
     ) -> dict[str, dict[str, Floats]]:
-        """What was fitted to other images and, last, to other benchmarks without its images →
-        column → by how much the better caption is above the other one."""
+        """What was fitted to other images, and to other benchmarks without its images → column → by
+        how much the better caption is above the other one."""
         seen = frozenset(of.seen)
         others = [other.without(seen) for other in benchmarks if other is not of]
         others = [other for other in others if len(other.image)]
@@ -311,33 +313,36 @@ class Combine(
     ) -> Iterator[Extra]:
         """By how much each combination is more often right than the best part, and on how many
         benchmarks a test says so; of the first group as points, too."""
+        pairs = [
+            (title, each, pair)
+            for title in titles[1:]
+            for each in measures
+            if (pair := comparisons[each.key].between(title, titles[0])) is not None
+        ]
+        first = measures[0].group
         points = [
             {"line": title, "x": each.title, "y": 100 * (pair.difference.value or 0.0)}
             | {
                 k: 100 * end
                 for k, end in zip(("low", "high"), pair.difference.interval or (), strict=False)
             }
-            for title in titles[1:]
-            for each in measures
-            if each.group == measures[0].group
-            and (pair := comparisons[each.key].between(title, titles[0])) is not None
+            for title, each, pair in pairs
+            if each.group == first
         ]
         yield Extra.of(
             "points", "Right more often than the best part, points", points, kind="curves"
         )
         for group in dict.fromkeys(each.group for each in measures):
-            rows = []
-            for title in titles[1:]:
-                row: dict[str, Any] = {"combination": title, "above": 0, "below": 0}
-                for each in measures:
-                    pair = comparisons[each.key].between(title, titles[0])
-                    if each.group == group and pair is not None:
-                        row[each.title] = pair.difference
-                        if pair.is_significant(comparisons[each.key].alpha):
-                            row["above" if (pair.difference.value or 0) > 0 else "below"] += 1
-                rows.append(row)
-            name = "gains" if group == measures[0].group else "gains_within"
-            yield Extra.of(name, f"Against the best part: {group.lower()}", rows)
+            rows: dict[str, dict[str, Any]] = {
+                title: {"combination": title, "above": 0, "below": 0} for title in titles[1:]
+            }
+            for title, each, pair in pairs:
+                if each.group == group:
+                    rows[title][each.title] = pair.difference
+                    if pair.is_significant(comparisons[each.key].alpha):
+                        rows[title]["above" if (pair.difference.value or 0) > 0 else "below"] += 1
+            name = "gains" if group == first else "gains_within"
+            yield Extra.of(name, f"Against the best part: {group.lower()}", rows.values())
 
     def _write(
         self, path: Path, benchmarks: Sequence[Benchmark], weights: Sequence[Mapping[str, Any]]

@@ -8,6 +8,7 @@ from omegaconf import DictConfig
 from metaeval.data.judgments.pascal50s import CATEGORIES, LABELS, ForcedChoice
 from metaeval.experiments import Extra, Floats, Measure, MeasuredResult
 from metaeval.experiments.choices import (
+    MEAN,
     ChoiceScores,
     PairSample,
     choice_items,
@@ -24,8 +25,6 @@ from metaeval.papers.expected import cells_of, item_of
 from metaeval.results.base import Estimate
 from metaeval.results.measured import PublishedValues
 from metaeval.results.notes import fill_sentences
-
-MEAN = "mean"  # over the categories, as a group of pairs
 
 # labels → the source, and paper and item with its percentages (of PASCAL-50S for five references)
 PUBLISHED: Mapping[str, tuple[str, str, str]] = {

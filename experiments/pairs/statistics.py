@@ -10,6 +10,7 @@ from omegaconf import DictConfig
 from metaeval.data.pairs.pairs import CaptionPairs
 from metaeval.experiments import Extra, Floats, Measure, MeasuredResult, MetricScores
 from metaeval.experiments.choices import (
+    MEAN,
     PairSample,
     credit,
     equally_long,
@@ -32,7 +33,7 @@ from metaeval.stats.ordering.detection import classification
 from metaeval.stats.resampling.items import encode, mean_of_known
 
 TRUE, PARAPHRASE, BOTH = "true > false", "paraphrase > false", "both"
-MEAN, SHOWN = "mean", "mean of kinds that show something"
+SHOWN = "mean of kinds that show something"
 EXAMPLES = 5  # of each metric
 EQUAL_LENGTH = 100  # pairs within one word of each other, for an accuracy of them
 WITHIN_ONE_WORD = Measure("accuracy_equal_length", "within one word", unit="share")

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from metaeval.data.judgments.pascal50s import LABELS
 from metaeval.experiments.arena.statistics import AGREEMENT, SYSTEMS
 from metaeval.experiments.attack.statistics import RESISTS
-from metaeval.experiments.forced_choice.statistics import MEAN
+from metaeval.experiments.choices import MEAN
 from metaeval.experiments.sensitivity.extras import KIND, POSITIVES
 from metaeval.results.measured import EXAMPLES, SETS, MeasuredResult
 

@@ -29,7 +29,7 @@ import numpy.typing as npt
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import MetaevalError
 from metaeval.runs.environment import hidden
-from metaeval.runs.records import DETECTED_OBJECTS, GOLD_OBJECTS, ScoreColumn, TrainingFacts
+from metaeval.runs.records import GOLD_OBJECTS, ScoreColumn, TrainingFacts, seen_as
 from metaeval.runs.source import UNSAVED, source_digest
 from metaeval.runs.store import Store, content_digest
 from metaeval.text.language import UNSPACED, language_of, tokenizer_for
@@ -513,9 +513,7 @@ class StatisticsAdapter(Metric):
         scorer = self.metric.scorer(dataset, store)
         if isinstance(scorer, Absent):
             return scorer
-        columns = self.columns
-        if any(DETECTED_OBJECTS in column.name for column in scorer.columns):
-            columns = tuple(column.seeing_detections() for column in columns)
+        columns = seen_as(self.columns, scorer.columns)
         return _StatisticsScorer(columns, cast(SummableScorer, scorer))
 
 

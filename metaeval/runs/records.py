@@ -8,7 +8,7 @@ signature.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Annotated, Any, NamedTuple
@@ -124,6 +124,13 @@ LOWER = "a lower score is better"
 
 GOLD_OBJECTS, DETECTED_OBJECTS = "gold objects", "detected objects"  # values of `sees`
 BOTTOM_UP_FEATURES = "bottom-up features"
+
+
+def seen_as(columns: Sequence[ScoreColumn], like: Iterable[ScoreColumn]) -> tuple[ScoreColumn, ...]:
+    """Columns of the same metric as `like`, with detected objects where these have some."""
+    if any(DETECTED_OBJECTS in column.name for column in like):
+        return tuple(column.seeing_detections() for column in columns)
+    return tuple(columns)
 
 
 def with_notes(name: str, *notes: str | None) -> str:

@@ -14,8 +14,9 @@ from benchmarks.numbers.tables import CAPTIONED_BY, FLUENCY, SYSTEMS, over_seeds
 from benchmarks.numbers.writing import three
 from metaeval.config import build, component, compose_config, metric_names
 from metaeval.errors import InputError
+from metaeval.experiments.choices import MEAN
 from metaeval.experiments.forced_choice.statistics import measure_of
-from metaeval.experiments.pairs.statistics import ACCURACY_COLUMNS, MEAN, SHOWN, measure_key
+from metaeval.experiments.pairs.statistics import ACCURACY_COLUMNS, SHOWN, measure_key
 from metaeval.experiments.run import run as carry_out
 from metaeval.results.base import Estimate, Measured, MetricResult
 from metaeval.results.files import read_result, write_result

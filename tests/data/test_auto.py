@@ -14,8 +14,8 @@ def test_a_thousand_scenes_are_the_default_and_the_note_explains_how_to_use_all(
     scenes = load_scenes()
     assert (data.image_ids, data.human) == (scenes.image_ids[:1000], scenes.human[:1000])
     assert data.pool == scenes.pool  # Random and Insert draw from all, whatever the limit
-    told = ("COCO val2017 was not found", "1,000 of the 5,000 em", "them: dataset.limit=5000;")
-    assert [text for text in told if text not in data.fallback] == []
+    stated = ("COCO val2017 was not found", "1,000 of the 5,000 em", "them: dataset.limit=5000;")
+    assert [text for text in stated if text not in data.fallback] == []
 
 
 def test_a_limit_is_obeyed(tmp_path: Path) -> None:

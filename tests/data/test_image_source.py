@@ -74,8 +74,8 @@ def test_objects_and_images_by_coco_id(tmp_path: Path) -> None:
     assert sorted(annotated_images(sources, val2017, data=tmp_path)["objects"]()) == ["a", "b"]
     flickr = {f"{k} x": "flickr8k:x" for k in range(3)}  # three documents of one photograph
     one = annotated_images(flickr, data=tmp_path)["objects"]()
-    told = ("none of the 1 images is known" in one.reason, "image_source=coco" in one.remedy)
-    assert told == (True, False)  # these are known not to be COCO's
+    stated = ("none of the 1 images is known" in one.reason, "image_source=coco" in one.remedy)
+    assert stated == (True, False)  # these are known not to be COCO's
     nobody = annotated_images({"d": "flickr8k:x", "e": None}, data=tmp_path)["objects"]()
     assert "none of the 2 images is known to be one of COCO's" in nobody.reason
 

@@ -9,8 +9,8 @@ the 400 have a model's description (`IIW-P5B`) and the judgements of both in the
 `iiw-human-sxs-iiw-p5b`. Those of `iiw-human-sxs-gpt4v` are left out and counted: the file does not
 have GPT-4V's descriptions.
 
-No image has a third description, so there are no references but those of a user's file. What
-annotators wrote of each object is not one: they wrote their description from it.
+No image has a third description, so a user's file is the one source of references. What annotators
+wrote of each object is not one: they wrote their description from it.
 """
 
 import re

@@ -28,8 +28,8 @@ def test_val2017_counts(val2017, coco_root):
     assert {len(references) for references in val2017.references} == {4}
     assert load_coco("x", root=coco_root).notes == val2017.notes
     # 12 images with six captions and one with seven: 12 + 2
-    told = ("14 captions after an image's first 5 left out", "White space in 3,803 c", "official")
-    assert [any(part in n for n in val2017.notes) for part in told] == [True, True, False]
+    stated = ("14 captions after an image's first 5 left out", "White space in 3,803 c", "official")
+    assert [any(part in n for n in val2017.notes) for part in stated] == [True, True, False]
 
 
 @pytest.mark.parametrize("split", ["val2017", "karpathy_test"])

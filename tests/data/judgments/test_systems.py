@@ -66,8 +66,8 @@ def test_a_later_submission_of_the_same_name_is_told_apart(tmp_path: Path) -> No
         "with Human": [True, False, False, True],
     }
     assert table.human["M2"].tolist() == [0.2, 1.2, 1.2, 9.0]
-    told = "B: metrics scored a later submission", "Without values of metrics: C."
-    assert [text for text in told if text not in " ".join(table.notes)] == []
+    stated = "B: metrics scored a later submission", "Without values of metrics: C."
+    assert [text for text in stated if text not in " ".join(table.notes)] == []
 
 
 @pytest.mark.coco
@@ -80,8 +80,8 @@ def test_the_real_leaderboards(coco_root: Path) -> None:
         "with replaced": 15,
         "with Human": 12,
     }
-    told = (
+    stated = (
         "ACVT, Berkeley LRCN, PicSOM: metrics scored a later submission",
         "Without values of metrics: Tsinghua Bigeye, Random.",
     )
-    assert [text for text in told if text not in " ".join(table.notes)] == []
+    assert [text for text in stated if text not in " ".join(table.notes)] == []
