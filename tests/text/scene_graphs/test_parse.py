@@ -341,7 +341,7 @@ def test_several_processes_read_as_one_does(monkeypatch: pytest.MonkeyPatch) -> 
     texts = [
         f"{n} {a} dogs sit on a {b} chair"
         for n in "35"
-        for a, b in ("red blue".split(), "tan red".split())
+        for a, b in (["red", "blue"], ["tan", "red"])
     ]
     alone = DependencyParser()(texts)
     monkeypatch.setattr(dependencies, "_MANY", 4)
