@@ -12,7 +12,7 @@ import numpy as np
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.metrics.controls import BigramModel, Length
 from metaeval.runs.records import ScoreColumn
-from metaeval.runs.store import MemoryStore
+from metaeval.runs.store import MemoryStore, Store
 from metaeval.scoring import FITTED, MetricScores, score_captions
 from metaeval.stats.agreement.controls import fitted_control
 from metaeval.stats.resampling.items import Floats, Ints
@@ -48,16 +48,19 @@ def predictions(features: Floats, target: Floats, image: Ints, seed: int) -> Flo
     return fitted_control(features, target, image, folds=FOLDS, penalty=PENALTY, seed=seed)
 
 
-def caption_features(dataset: CaptionDataset, captions: Sequence[str], image: Ints) -> Floats:
+def caption_features(
+    dataset: CaptionDataset, captions: Sequence[str], image: Ints, store: Store | None = None
+) -> Floats:
     """[n, k] Of captions alone: their length and probability under a bigram model of the captions
     of other images, letters, variety, punctuation and function words.
 
     `image[i]` is the place of the image of `captions[i]` in the dataset. Where the dataset has no
-    captions that a bigram model can be made of, the other features are left.
+    captions that a bigram model can be made of, the other features are left. Scores that are in the
+    store are not computed again.
     """
     tables = [np.array([_of_words(caption) for caption in captions], dtype=np.float64)]
     for metric in (Length(), BigramModel()):
-        scored = score_captions(metric, dataset, captions, image, MemoryStore())
+        scored = score_captions(metric, dataset, captions, image, store or MemoryStore())
         if scored.scores is not None:
             tables.append(scored.scores)
     return np.hstack(tables)

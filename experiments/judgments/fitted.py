@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
+from omegaconf import DictConfig
+
 from metaeval.data.judgments.judged import Judgments
 from metaeval.experiments.fitted import (
     IMAGE,
@@ -16,6 +18,8 @@ from metaeval.experiments.fitted import (
     reference_features,
 )
 from metaeval.experiments.judgments.sample import image_numbers
+from metaeval.experiments.scores import open_store
+from metaeval.runs.store import Store
 from metaeval.stats.resampling.items import Floats
 
 
@@ -35,13 +39,18 @@ class FittedControls(NamedTuple):
         ]
 
 
-def fitted_controls(judged: Judgments, which: bool | Literal["text"], seed: int) -> FittedControls:
+def fitted_controls(
+    judged: Judgments, which: bool | Literal["text"], config: DictConfig
+) -> FittedControls:
     """The controls of the text, the references and the image; of the text alone, or none."""
-    features = features_of(judged, text_alone=which == "text") if which else {}
+    features: Mapping[str, Floats] = {}
+    if which:
+        with open_store(config) as store:
+            features = features_of(judged, store, text_alone=which == "text")
     image = image_numbers(judged)
     predicted = {
         name: {
-            control: predictions(of, judged.means(name), image, seed)
+            control: predictions(of, judged.means(name), image, config.stats.seed)
             for control, of in features.items()
         }
         for name in judged.dimensions
@@ -49,13 +58,15 @@ def fitted_controls(judged: Judgments, which: bool | Literal["text"], seed: int)
     return FittedControls(features, predicted)
 
 
-def features_of(judged: Judgments, *, text_alone: bool = False) -> Mapping[str, Floats]:
+def features_of(
+    judged: Judgments, store: Store, *, text_alone: bool = False
+) -> Mapping[str, Floats]:
     """Fitted control → features [n, k]: of the caption, its references, the annotated objects.
 
     A control whose features no caption has is left out. NaN where one caption's are missing.
     """
     captions = [j.candidate for j in judged.judged]
-    of_text = {TEXT: caption_features(judged.dataset, captions, judged.image_index)}
+    of_text = {TEXT: caption_features(judged.dataset, captions, judged.image_index, store)}
     if text_alone:
         return of_text
     features = {

@@ -129,7 +129,7 @@ class HumanCorrelation(
         captions = judged_captions(data)
         captions[SYSTEM] = [j.system for j in data.judged]
         results = score_all(metrics.values(), data.dataset, captions, record.config)
-        fitted = fitted_controls(data, self.fitted, record.config.stats.seed)
+        fitted = fitted_controls(data, self.fitted, record.config)
         write_judged_scores(record.out, results, fitted.columns())
         return Scores(results, fitted)
 

@@ -84,6 +84,7 @@ def to_rating_scale(
 
 _NUMBERS = 2**22  # pairs times replicates fitted at a time
 _STEPS = 50
+_SMALL = 1e-7  # a step, of the slope
 _ODDS = math.log(3)  # of a difference that people notice
 
 
@@ -207,6 +208,9 @@ def logistic_slopes(
         # no finite maximum where every pair with a difference has the preference of its sign
         upper = w @ np.maximum(u, 0)
         lower = -(w @ np.maximum(-u, 0))
+        edge = 1e-9 * np.maximum(size, 1e-300)
+        separated = target >= upper - edge, target <= lower + edge
+        finite = ~(separated[0] | separated[1])
         for _ in range(_STEPS):
             p = 1 / (1 + np.exp(-np.clip(beta[:, None] * u, -700, 700)))
             gradient = target - np.einsum("rn,rn,n->r", w, p, u)
@@ -214,11 +218,11 @@ def logistic_slopes(
             step = gradient / np.maximum(curvature, 1e-12 * np.maximum(size, 1e-300))
             step = np.clip(step, -5, 5)
             beta = beta + step
-            if np.abs(step).max(initial=0.0) < 1e-12:
+            # steps shrink quadratically: the next one would be a rounding
+            if (np.abs(step) < _SMALL * np.maximum(1, np.abs(beta)))[finite].all():
                 break
-        edge = 1e-9 * np.maximum(size, 1e-300)
-        beta[target >= upper - edge] = np.inf
-        beta[target <= lower + edge] = -np.inf
+        beta[separated[0]] = np.inf
+        beta[separated[1]] = -np.inf
         slopes[start : start + chunk] = np.where(size > 0, beta / scale, np.nan)
     return slopes
 

@@ -11,6 +11,7 @@ import pytest
 from metaeval.errors import ConfigError
 from metaeval.runs.store import SqliteStore
 from metaeval.text.scene_graphs import parse
+from metaeval.text.scene_graphs.dependencies import parser as dependencies
 from metaeval.text.scene_graphs.dependencies.graph import Word, collapse, read_tuples
 from metaeval.text.scene_graphs.dependencies.linear import Linear, Strings, hash_lines
 from metaeval.text.scene_graphs.dependencies.parser import (
@@ -334,6 +335,21 @@ def test_scores_by_hash_are_the_sums_over_the_names(
 
 def test_marks_alone_are_no_objects() -> None:
     assert parse_captions(["?!", "...", ""], parser="perceptron") == [CaptionGraph((), (), ())] * 3
+
+
+def test_several_processes_read_as_one_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [
+        f"{n} {a} dogs sit on a {b} chair"
+        for n in "35"
+        for a, b in (["red", "blue"], ["tan", "red"])
+    ]
+    alone = DependencyParser()(texts)
+    monkeypatch.setattr(dependencies, "_MANY", 4)
+    monkeypatch.setattr(dependencies, "core_count", lambda: 2)
+    together = DependencyParser()
+    together._known = {}
+    assert together(texts) == alone
+    assert ["dog", "red"] in alone[0]
 
 
 def test_any_text_is_parsed_and_always_alike() -> None:

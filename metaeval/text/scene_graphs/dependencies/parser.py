@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
+from metaeval.cores import core_count
 from metaeval.readers.files import read_json
 from metaeval.runs.files import digest, file_sha256
 from metaeval.text.scene_graphs.dependencies.graph import Tuples, Word, collapse, read_tuples
@@ -319,6 +320,7 @@ def _wants_e(stem: str) -> bool:
 
 
 VERSION = "rules-3"  # raised when the code comes to give another tuple
+_MANY = 4_000  # texts that are worth other processes: their start takes a second or two
 _REMEMBERED = 100_000  # texts whose tuples are kept: references come again with other captions
 MODEL = Path(__file__).parent / "model"
 
@@ -336,9 +338,13 @@ def model_identity() -> str:
 
 
 class DependencyParser:
-    """Sentences → proposed tuples in SPICE's form; deterministic, whatever the machine."""
+    """Sentences → proposed tuples in SPICE's form; deterministic, whatever the machine.
+
+    Many texts are read by as many processes as there are cores.
+    """
 
     def __init__(self, model: Path = MODEL) -> None:
+        self._model = model
         self._tagger, self._arcs, self._lemmas, self._known = _load(model)
 
     def __call__(self, sentences: Sequence[str]) -> list[Tuples | None]:
@@ -350,9 +356,22 @@ class DependencyParser:
         if len(known) > _REMEMBERED:
             known.clear()
         texts = [text for text in dict.fromkeys(sentences) if text not in known]
-        for text, trees in zip(texts, self.trees(texts), strict=True):
-            known[text] = [t for words in trees for t in read_tuples(collapse(words))]
+        if len(texts) < _MANY or (cores := core_count()) == 1:
+            known.update(zip(texts, self._tuples(texts), strict=True))
+        else:
+            from joblib import Parallel, delayed  # slow to import
+
+            parts = [texts[start::cores] for start in range(cores)]
+            read = Parallel(n_jobs=cores)(delayed(_read_texts)(self._model, p) for p in parts)
+            for part, tuples in zip(parts, read, strict=True):
+                known.update(zip(part, tuples, strict=True))
         return [known[text] for text in sentences]
+
+    def _tuples(self, texts: Sequence[str]) -> list[Tuples]:
+        return [
+            [t for words in trees for t in read_tuples(collapse(words))]
+            for trees in self.trees(texts)
+        ]
 
     def trees(self, texts: Sequence[str]) -> list[list[list[Word]]]:
         """Per text the words of each sentence with tags, lemmas, heads and relations."""
@@ -375,6 +394,10 @@ class DependencyParser:
 
     def close(self) -> None:
         """Nothing to release."""
+
+
+def _read_texts(model: Path, texts: Sequence[str]) -> list[Tuples]:
+    return DependencyParser(model)._tuples(texts)
 
 
 def possible_lemmas(word: str) -> frozenset[str]:
