@@ -32,6 +32,8 @@ from metaeval.experiments.pairs.statistics import SHOWN, measure_key
 from metaeval.experiments.printout import text_table
 from metaeval.experiments.sensitivity.extras import PROFILE_CELLS
 from metaeval.papers.expected import cells_of, values_of
+from metaeval.reproduce.compare import NEEDS
+from metaeval.reproduce.task import OVERVIEW
 from metaeval.results.base import MetricResult
 from metaeval.results.graded import MEASURES, rows_by_metric
 from metaeval.results.measured import SETS, MeasuredResult
@@ -842,7 +844,39 @@ def systems(results: Sequence[Result]) -> str:
     return "\n".join(lines)
 
 
+PUBLISHED = ",".join(
+    (
+        *(
+            f"hessel2021clipscore/{name}"
+            for name in ("flickr8k-expert", "flickr8k-cf", "composite")
+        ),
+        "kasai2022thumb/machines",
+        "jiang2019tiger/table2-all",
+    )
+)
+
+
+def published_values(results: Sequence[Result]) -> str:
+    """A row a metric, a column a benchmark: printed, ours, ✓; below, why a value is missing or
+    differs."""
+    rows = results[0].read().extra(OVERVIEW).records
+    titles = [name for name in rows[0] if name not in ("metric", NEEDS)]
+    lines = head("printed, ours", *titles)
+    lines += [row(each["metric"], *(each[title] for title in titles)) for each in rows]
+    reasons: dict[str, list[str]] = {}
+    for each in rows:
+        reasons.setdefault(each[NEEDS], []).append(each["metric"])
+    notes = [f"- {', '.join(names)}: {reason}" for reason, names in reasons.items() if reason]
+    return "\n".join([*lines, "", *notes])
+
+
 OTHER_TABLES = (
+    Table(
+        "published",
+        (f"-m metaeval experiment=reproduce 'reproduce.items=[{PUBLISHED}]'",),
+        published_values,
+    ),
+    Table("searches", ("-m benchmarks.numbers.searches",)),
     Table(
         "coco2015",
         ("-m metaeval experiment=systems dataset=coco2015 dataset.human=[M2]",),

@@ -206,20 +206,16 @@ def _kit_scores(
 ) -> list[float]:
     """The scores of items from capevalkit, which reads and writes files. It may write several
     scores, of which that of the metric's name counts."""
-    read = ("predictions", "references") if items[0]["references"] else ("predictions",)
+    rows = [{**item, "id": str(item["id"]), "image": item["image_path"]} for item in items]
     with tempfile.TemporaryDirectory() as folder:
-        files = {n: Path(folder, f"{n}.json") for n in (*read, "output")}
-        captions = [
-            {"id": str(i["id"]), "caption": i["caption"], "image": i["image_path"]} for i in items
-        ]
-        references = [{"id": str(i["id"]), "references": i["references"]} for i in items]
-        for file, rows in zip(read, (captions, references), strict=False):
-            lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-            files[file].write_text(lines, encoding="utf-8")
-        given = [word for n, file in files.items() for word in (f"--{n}", str(file))]
+        read, output = Path(folder, "items.jsonl"), Path(folder, "scores.json")
+        lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        read.write_text(lines, encoding="utf-8")
+        given = ["--predictions", str(read), "--output", str(output)]
+        given += ["--references", str(read)] if items[0]["references"] else []
         options = command.index("--")
         _output([*command[:options], *given, *command[options:]], b"", timeout)
-        content, _ = read_json(files["output"])
+        content, _ = read_json(output)
     score = KIT_SCORES[name]
     of_score = content.get(score) if isinstance(content, dict) else None
     written = of_score if isinstance(of_score, dict) else content
