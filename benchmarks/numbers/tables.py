@@ -1,5 +1,6 @@
 """All tables of README.md and docs/ that `make numbers` writes."""
 
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -859,14 +860,19 @@ PUBLISHED = ",".join(
 def published_values(results: Sequence[Result]) -> str:
     """A row a metric, a column a benchmark: printed, ours, ✓; below, why a value is missing or
     differs."""
-    rows = results[0].read().extra(OVERVIEW).records
-    titles = [name for name in rows[0] if name not in ("metric", NEEDS)]
+    run = results[0].read()
+    rows = {each["metric"]: each for each in run.extra(OVERVIEW).records}
+    titles = [name for name in next(iter(rows.values())) if name not in ("metric", NEEDS)]
     lines = head("printed, ours", *titles)
-    lines += [row(each["metric"], *(each[title] for title in titles)) for each in rows]
-    reasons: dict[str, list[str]] = {}
-    for each in rows:
-        reasons.setdefault(each[NEEDS], []).append(each["metric"])
-    notes = [f"- {', '.join(names)}: {reason}" for reason, names in reasons.items() if reason]
+    for name, each in rows.items():
+        cells = (each[title].replace("✓ within", "(✓)") for title in titles)
+        lines.append(row(name, *(cell.replace("other model", "°") for cell in cells)))
+    reasons: dict[str, dict[str, None]] = {}
+    for each in run.extra("values").records:
+        if each["metric"] in rows and each["verdict"] in ("differs", "not run"):
+            reason = re.sub("; looked in [^;]*", "", each["reason"])
+            reasons.setdefault(reason, {})[each["metric"]] = None
+    notes = [f"- {', '.join(names)}: {reason}" for reason, names in reasons.items()]
     return "\n".join([*lines, "", *notes])
 
 

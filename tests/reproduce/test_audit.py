@@ -11,7 +11,7 @@ from metaeval.errors import ConfigError
 from metaeval.installation import conf
 from metaeval.papers.expected import Paper, papers
 from metaeval.readers.yaml_text import read_yaml
-from metaeval.reproduce.audit import audit, audited_table
+from metaeval.reproduce.audit import _Printed, _search, audit, audited_table
 from metaeval.reproduce.explain import PrintedValue, Search
 
 # protocol → the values of two metrics; the first is the stated one
@@ -112,6 +112,20 @@ def test_stated_switches_are_those_of_the_grids() -> None:
             if item.stated:
                 grid = read_yaml(conf() / "protocols" / f"{item.run['dataset']}.yaml")
                 assert set(item.stated) <= set(grid["switches"]), f"{paper.paper}/{item.item}"
+
+
+def test_references_that_are_drawn_stay_as_stated() -> None:
+    """The rule in docs/audit.md: all else that the grid has is open, labels for instance."""
+    known = {}
+    for references in ("drawn 5", "all"):
+        stated = {"references": references, "labels": "direct", "category": "mean"}
+        row = {"metric": "BLEU-4", "dataset": "pascal50s", "value": "75", "table": "mine: 1"}
+        search, _ = _search("pascal50s", [_Printed("mine", "", row, stated)])
+        known[references] = search.values[0].known
+    assert known["drawn 5"]["references"] == ("drawn 5",)
+    assert known["all"]["references"] == ("drawn 5", "drawn 1", "all")
+    assert known["drawn 5"]["labels"] == ("consensus", "direct")
+    assert known["drawn 5"]["category"] == ("mean",)
 
 
 @pytest.fixture(scope="module")
