@@ -40,11 +40,11 @@ def searched(dataset: str, values: str, statistic: str) -> str:
     seconds = time.perf_counter() - started
     chance = max(rows["chance"].iloc[0], 1 / 4000)
     what = f"{dataset}: {values}{f', {statistic}' if statistic else ''}"
-    found = "; ".join(results(rows))
+    found = "; ".join(verdicts(rows))
     return row(what, found, f"{rows['cells'].iloc[0]:,}", f"{chance:.2g}", f"{seconds:.0f}")
 
 
-def results(rows: pd.DataFrame) -> Iterator[str]:
+def verdicts(rows: pd.DataFrame) -> Iterator[str]:
     """For each verdict and protocol, the values."""
     first = rows.groupby("metric", sort=False).head(1)
     for (verdict, protocol), of in first.groupby(["verdict", "protocol"], sort=False):
