@@ -224,10 +224,12 @@ def test_a_preset_is_the_command_of_capevalkit(
     scorer.paths = [Path("x.jpg")] * 3
     scorer.prepare()
     if status == "ok":
-        assert scorer.values(HUMAN, np.arange(3))[:, 0].tolist() == [len(text) for text in HUMAN]
+        assert scorer.values(list(HUMAN), np.arange(3))[:, 0].tolist() == [
+            len(text) for text in HUMAN
+        ]
     else:
         with pytest.raises(ValueError, match=f"^{status} for item 1$"):
-            scorer.values(HUMAN, np.arange(3))
+            scorer.values(list(HUMAN), np.arange(3))
 
 
 @pytest.mark.parametrize("preset", ["polos", "capevalkit:", "capevalkit:a b", "kit:polos"])
