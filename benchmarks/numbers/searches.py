@@ -2,7 +2,7 @@
 
     python -m benchmarks.numbers.searches
 
-Seconds are those of a run that finds all scores and correlations in the cache.
+Seconds include the scoring of captions that are not in the cache.
 """
 
 import sys
@@ -45,11 +45,11 @@ def searched(dataset: str, values: str, statistic: str) -> str:
 
 
 def verdicts(rows: pd.DataFrame) -> Iterator[str]:
-    """For each verdict and protocol, the values."""
+    """For each verdict and protocol, the metrics."""
     first = rows.groupby("metric", sort=False).head(1)
     for (verdict, protocol), of in first.groupby(["verdict", "protocol"], sort=False):
         metrics = ", ".join(of["metric"]) if len(of) < len(first) else ""
-        yield f"{metrics} {verdict}: {protocol}".strip()
+        yield f"{metrics} {verdict}{'' if verdict == 'none' else f': {protocol}'}".strip()
 
 
 @ends_with_status()
