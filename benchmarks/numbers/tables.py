@@ -1,5 +1,6 @@
 """All tables of README.md and docs/ that `make numbers` writes."""
 
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -32,6 +33,8 @@ from metaeval.experiments.pairs.statistics import SHOWN, measure_key
 from metaeval.experiments.printout import text_table
 from metaeval.experiments.sensitivity.extras import PROFILE_CELLS
 from metaeval.papers.expected import cells_of, values_of
+from metaeval.reproduce.compare import NEEDS
+from metaeval.reproduce.task import OVERVIEW
 from metaeval.results.base import MetricResult
 from metaeval.results.graded import MEASURES, rows_by_metric
 from metaeval.results.measured import SETS, MeasuredResult
@@ -842,7 +845,44 @@ def systems(results: Sequence[Result]) -> str:
     return "\n".join(lines)
 
 
+PUBLISHED = ",".join(
+    (
+        *(
+            f"hessel2021clipscore/{name}"
+            for name in ("flickr8k-expert", "flickr8k-cf", "composite")
+        ),
+        "kasai2022thumb/machines",
+        "jiang2019tiger/table2-all",
+    )
+)
+
+
+def published_values(results: Sequence[Result]) -> str:
+    """A row a metric, a column a benchmark: printed, ours, ✓; below, why a value is missing or
+    differs."""
+    run = results[0].read()
+    rows = {each["metric"]: each for each in run.extra(OVERVIEW).records}
+    titles = [name for name in next(iter(rows.values())) if name not in ("metric", NEEDS)]
+    lines = head("printed, ours", *titles)
+    for name, each in rows.items():
+        cells = (each[title].replace("✓ within", "(✓)") for title in titles)
+        lines.append(row(name, *(cell.replace("other model", "°") for cell in cells)))
+    reasons: dict[str, dict[str, None]] = {}
+    for each in run.extra("values").records:
+        if each["metric"] in rows and each["verdict"] in ("differs", "not run"):
+            reason = re.sub("; looked in [^;]*", "", each["reason"])
+            reasons.setdefault(reason, {})[each["metric"]] = None
+    notes = [f"- {', '.join(names)}: {reason}" for reason, names in reasons.items()]
+    return "\n".join([*lines, "", *notes])
+
+
 OTHER_TABLES = (
+    Table(
+        "published",
+        (f"-m metaeval experiment=reproduce 'reproduce.items=[{PUBLISHED}]'",),
+        published_values,
+    ),
+    Table("searches", ("-m benchmarks.numbers.searches",)),
     Table(
         "coco2015",
         ("-m metaeval experiment=systems dataset=coco2015 dataset.human=[M2]",),

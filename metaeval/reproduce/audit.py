@@ -148,7 +148,7 @@ def _search(dataset: str, printed: Sequence[_Printed]) -> tuple[Search, dict[str
             fixed = {}
             for switch, text in p.stated.items():
                 differ = len({other.stated.get(switch) for other in of_table}) > 1
-                listed = text in switches[switch]
+                listed = text in switches[switch] and not text.startswith("drawn")
                 if switch == "statistic" and text in TAUS:
                     fixed[switch] = "|".join([text, *(tau for tau in TAUS if tau != text)])
                 elif switch in WHAT_IT_IS or differ or not listed:

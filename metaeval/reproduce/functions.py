@@ -34,6 +34,7 @@ from metaeval.runs.records import HUMAN
 from metaeval.runs.store import MemoryStore, Store
 from metaeval.scoring import score_captions
 from metaeval.stats.correlation.correlations import correlations
+from metaeval.stats.ordering.pairwise import auc
 from metaeval.text.scene_graphs.parse import TripletParser
 from metaeval.text.vocabulary import Vocabulary
 from metaeval.vision.regions.base import Regions
@@ -415,9 +416,6 @@ WORDS: dict[str, tuple[str, ...]] = {
 }
 
 
-Floats = npt.NDArray[np.float64]
-
-
 class WordMatches(NamedTuple):
     """What the table's row says, and how often the best object for a word is of its category."""
 
@@ -436,12 +434,6 @@ def known_words(vocabulary: Vocabulary) -> list[tuple[str, str]]:
         for word in words
         if all(token in vocabulary for token in vocabulary.tokenise([word])[0])
     ]
-
-
-def share_of_wins(gold: Floats, other: Floats) -> float:
-    """The share of pairs in which the ground-truth word is higher; half for a tie."""
-    over = (gold[:, None] > other).sum() + 0.5 * (gold[:, None] == other).sum()
-    return float(over) / (len(gold) * len(other))
 
 
 def _measure_matcher(
@@ -463,9 +455,7 @@ def _measure_matcher(
             continue
         matches = (words.vectors @ matcher.unions_of(i)["objects"].T).double().cpu().numpy()
         best = np.array([matches[a:b].max(axis=1).mean() for a, b in spans])
-        means.append(
-            (best[there].mean(), best[~there].mean(), share_of_wins(best[there], best[~there]))
-        )
+        means.append((best[there].mean(), best[~there].mean(), auc(best[~there], best[there])))
         objects = np.flatnonzero(np.isin(labels, list(WORDS)))
         for k in np.flatnonzero(there):
             a, b = spans[k]

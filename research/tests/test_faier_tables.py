@@ -11,7 +11,7 @@ import torch
 from metaeval.data.dataset import CaptionDataset
 from metaeval.data.scenes import load_scenes
 from metaeval.metrics.faier.network import parse_and_encode
-from metaeval.reproduce.functions import WORDS, known_words, load, share_of_wins, table
+from metaeval.reproduce.functions import WORDS, known_words, load, table
 from metaeval.text.scene_graphs.parse import TripletParser
 from metaeval.vision.regions.gold import CATEGORIES, GoldRegions
 from metaeval.weights import pretrained
@@ -28,11 +28,6 @@ def test_every_category_has_words_and_no_word_two_categories() -> None:
     words = [word for own in WORDS.values() for word in own]
     assert len(set(words)) == len(words)
     assert all(own[0] == name for name, own in WORDS.items())
-
-
-def test_pairs_by_hand() -> None:
-    # 3 beats 1 and 2 and ties with 3; 1 ties with 1: (2.5 + .5) of 6
-    assert share_of_wins(np.array([3.0, 1.0]), np.array([1.0, 2.0, 3.0])) == 0.5
 
 
 def test_words_of_what_is_there_are_found(scenes: CaptionDataset) -> None:

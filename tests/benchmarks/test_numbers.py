@@ -10,6 +10,7 @@ from PIL import Image
 from benchmarks.numbers.__main__ import ROOT, TABLES, main
 from benchmarks.numbers.documents import Result, Table, marked, rewritten
 from benchmarks.numbers.pictures import FOOT, stale, tables_in
+from benchmarks.numbers.searches import verdicts
 from benchmarks.numbers.tables import CAPTIONED_BY, FLUENCY, SYSTEMS, over_seeds, sees
 from benchmarks.numbers.writing import three
 from metaeval.config import build, component, compose_config, metric_names
@@ -18,6 +19,7 @@ from metaeval.experiments.choices import MEAN
 from metaeval.experiments.forced_choice.statistics import measure_of
 from metaeval.experiments.pairs.statistics import ACCURACY_COLUMNS, SHOWN, measure_key
 from metaeval.experiments.run import run as carry_out
+from metaeval.reproduce.compare import NEEDS
 from metaeval.results.base import Estimate, Measured, MetricResult
 from metaeval.results.files import read_result, write_result
 from metaeval.results.measured import Extra, MeasuredResult, PublishedValues
@@ -465,7 +467,69 @@ WRITTEN: dict[str, tuple[str, list[MeasuredResult], list[str]]] = {
             "| one person with the others | 66.2 |  |  |",
         ],
     ),
+    "published": (
+        "published",
+        [
+            MeasuredResult(
+                experiment="reproduce",
+                dataset="several",
+                metrics=(),
+                declared=(),
+                facts={},
+                extras=(
+                    Extra.of(
+                        "overview",
+                        "",
+                        [
+                            {
+                                "metric": "A",
+                                "X": "1 1.2 ✓ within",
+                                "Y": "3 4 other model",
+                                NEEDS: "",
+                            },
+                            {
+                                "metric": "B",
+                                "X": "5 –",
+                                "Y": "",
+                                NEEDS: "no image; looked in /a, /b",
+                            },
+                        ],
+                    ),
+                    Extra.of(
+                        "values",
+                        "",
+                        [
+                            {"metric": "A", "verdict": "within", "reason": "draws"},
+                            {
+                                "metric": "B",
+                                "verdict": "not run",
+                                "reason": "no image; looked in /a, /b; go",
+                            },
+                            {"metric": "B", "verdict": "not run", "reason": "no weights"},
+                            {"metric": "C", "verdict": "not run", "reason": "no weights"},
+                        ],
+                    ),
+                ),
+            )
+        ],
+        [
+            "| printed, ours | X | Y |",
+            "|---|---:|---:|",
+            "| A | 1 1.2 (✓) | 3 4 ° |",
+            "| B | 5 – |  |",
+            "",
+            "- B: no image; go",
+            "- B: no weights",
+        ],
+    ),
 }
+
+
+def test_a_search_is_a_row_by_verdict_and_protocol() -> None:
+    rows = [("BLEU-4", "none", "p"), ("BLEU-4", "none", "q"), ("CIDEr", "found", "r")]
+    table = pd.DataFrame(rows, columns=["metric", "verdict", "protocol"])
+    assert list(verdicts(table)) == ["BLEU-4 none", "CIDEr found: r"]
+    assert list(verdicts(table[2:])) == ["found: r"]
 
 
 @pytest.mark.parametrize(("name", "results", "lines"), WRITTEN.values(), ids=list(WRITTEN))

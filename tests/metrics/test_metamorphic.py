@@ -95,7 +95,7 @@ OTHER: dict[str, Any] = {
     "combined.file": "<weights2>",
     "command.run": f"{sys.executable} -c print(2)",
     "command.version": "--version",
-    "command.preset": "capevalkit:pacs",
+    "command.preset": "capevalkit:pacscore",
     "command.references": False,
     "fields": {"score": "B"},
     "scores.captions": "<captions>",

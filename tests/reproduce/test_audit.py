@@ -11,7 +11,7 @@ from metaeval.errors import ConfigError
 from metaeval.installation import conf
 from metaeval.papers.expected import Paper, papers
 from metaeval.readers.yaml_text import read_yaml
-from metaeval.reproduce.audit import audit, audited_table
+from metaeval.reproduce.audit import _Printed, _search, audit, audited_table
 from metaeval.reproduce.explain import PrintedValue, Search
 
 # protocol → the values of two metrics; the first is the stated one
@@ -112,6 +112,19 @@ def test_stated_switches_are_those_of_the_grids() -> None:
             if item.stated:
                 grid = read_yaml(conf() / "protocols" / f"{item.run['dataset']}.yaml")
                 assert set(item.stated) <= set(grid["switches"]), f"{paper.paper}/{item.item}"
+
+
+@pytest.mark.parametrize(
+    ("references", "open_ones"),
+    [("drawn 5", ["drawn 5"]), ("all", ["drawn 5", "drawn 1", "all"])],
+)
+def test_references_that_are_drawn_stay_as_stated(references: str, open_ones: list[str]) -> None:
+    """The rule in docs/audit.md: the category stays, too; all else that the grid has is open."""
+    stated = {"references": references, "labels": "direct", "category": "mean"}
+    row = {"metric": "BLEU-4", "dataset": "pascal50s", "value": "75", "table": "mine: 1"}
+    known = _search("pascal50s", [_Printed("mine", "", row, stated)])[0].values[0].known
+    found = [list(known[switch]) for switch in ("references", "labels", "category")]
+    assert found == [open_ones, ["consensus", "direct"], ["mean"]]
 
 
 @pytest.fixture(scope="module")

@@ -35,6 +35,41 @@ from metaeval.runs.store import Store
 
 log = logging.getLogger(__name__)
 KIT = "capevalkit"  # the program of a preset
+# what a preset runs, and how to get it
+KIT_PROGRAMS = {
+    "git": "install git",
+    "uv": "pip install uv",
+    KIT: f"uv tool install {KIT}",
+}
+# a metric of the kit → which of the scores that it writes counts (DEFAULT_SCORE_KEYS of 0.1.3)
+KIT_SCORES = {
+    "bleu": "BLEU-4",
+    "rouge": "ROUGE-L",
+    "meteor": "METEOR",
+    "cider": "CIDEr",
+    "spice": "SPICE",
+    "jaspice": "JaSPICE",
+    "clipscore": "CLIPScore",
+    "clipscore-vitl": "CLIPScore",
+    "clipscoreavg": "CLIPScoreavg",
+    "refclipscore": "RefCLIPScore",
+    "refclipscore-vitl": "RefCLIPScore",
+    "pacscore": "PAC-S",
+    "pacscore-vitl": "PAC-S",
+    "pacscoreavg": "PAC-Savg",
+    "refpacscore": "RefPAC-S",
+    "refpacscore-vitl": "RefPAC-S",
+    "pacscorepp": "PAC-S++",
+    "pacscoreppavg": "PAC-S++avg",
+    "refpacscorepp": "RefPAC-S++",
+    "polos": "Polos",
+    "vela": "VELA",
+    "fleur": "FLEUR",
+    "reffleur": "RefFLEUR",
+    "expert": "EXPERT",
+}
+# they read no references: given some, FLEUR becomes RefFLEUR
+KIT_WITHOUT_REFERENCES = ("clipscore", "pacscore", "fleur", "expert")
 VERSION_SECONDS = 60.0  # for the program to say its version
 
 
@@ -47,7 +82,8 @@ class CommandMetric(OwnMetric):
         The command, as in a shell without its variables and pipes: "uv run score.py --big".
     preset
         "capevalkit:polos" instead of `run`: a metric of the package capevalkit, which makes an
-        environment for each of its metrics. It reads image files.
+        environment for each of its metrics. It reads image files. Options of the metric may follow:
+        "capevalkit:polos --cpu".
     version
         An argument with which the program prints its version: "--version". It enters the
         signature, as do the command and the contents of the files that it names.
@@ -75,18 +111,24 @@ class CommandMetric(OwnMetric):
         **own: Any,
     ) -> None:
         option = "metric.command.run"
-        kit, _, self.of_kit = (preset or "").partition(":")
-        if preset and (run or kit != KIT or not self.of_kit.isidentifier()):
-            wanted = f"'{preset}' is not {KIT}:METRIC, or run is given too; write {KIT}:polos"
-            raise ConfigError(f"metric.command.preset: {wanted}")
-        run, images = (f"{KIT} score --metric {self.of_kit}", True) if preset else (run, images)
+        self.of_kit = ""
+        if preset:
+            kit, _, words = preset.partition(":")
+            self.of_kit, _, more = words.partition(" ")
+            if run or kit != KIT or self.of_kit not in KIT_SCORES:
+                wanted = (
+                    f"write {KIT}:METRIC, without run; METRIC is one of {', '.join(KIT_SCORES)}"
+                )
+                raise ConfigError(f"metric.command.preset: '{preset}' is not a preset; {wanted}")
+            run, images = f"{KIT} score --metric {self.of_kit} -- {more}", True
+            references &= not self.of_kit.startswith(KIT_WITHOUT_REFERENCES)
         try:
             self.argv = shlex.split(run or "")
         except ValueError as error:
             raise ConfigError(f"{option}: {error}") from None
         if not self.argv:
             raise ConfigError(f"give the command: {option}='uv run score.py'")
-        super().__init__(name or Path(self.argv[-1]).stem, **own)
+        super().__init__(name or self.of_kit or Path(self.argv[-1]).stem, **own)
         self.version, self.batch_size = version, batch_size
         asked = {"images": images, "references": references}
         self.given = frozenset(name for name, is_read in asked.items() if is_read)
@@ -103,10 +145,10 @@ class CommandMetric(OwnMetric):
         return one_line(_output(command, b"", VERSION_SECONDS).decode(errors="replace"))
 
     def bind(self, dataset: CaptionDataset, store: Store | None = None) -> CommandScorer | Absent:
-        if self.program() is None:
-            found = f"the program '{self.argv[0]}' is not on this machine"
-            install = "install it, or give its path in metric.command.run"
-            return Absent("program", found, f"uv tool install {KIT}" if self.of_kit else install)
+        install = "install it, or give its path in metric.command.run"
+        for program, how in (KIT_PROGRAMS if self.of_kit else {self.argv[0]: install}).items():
+            if shutil.which(program) is None:
+                return Absent("program", f"the program '{program}' is not on this machine", how)
         if (absent := self.missing_part(dataset)) is not None:
             return absent
         settings = self.settings(self, store)
@@ -139,7 +181,9 @@ class CommandScorer(OwnScorer):
                 "id": place,
                 "caption": caption,
                 "references": list(self.references[i]) if "references" in given else [],
-                "image_path": str(self.paths[i]) if "images" in given else None,
+                "image_path": str(Path(str(self.paths[i])).absolute())
+                if "images" in given
+                else None,
             }
             for place, (caption, i) in enumerate(zip(captions, index, strict=True))
         ]
@@ -160,32 +204,29 @@ class CommandScorer(OwnScorer):
 def _kit_scores(
     command: Sequence[str], items: Sequence[Mapping[str, Any]], name: str, timeout: float | None
 ) -> list[float]:
-    """The scores of items from capevalkit, which reads and writes files. An item of a score with
-    variants has several, of which the metric's own counts."""
+    """The scores of items from capevalkit, which reads and writes files. It may write several
+    scores, of which that of the metric's name counts."""
+    rows = [{**item, "id": str(item["id"]), "image": item["image_path"]} for item in items]
     with tempfile.TemporaryDirectory() as folder:
-        files = {n: Path(folder, f"{n}.json") for n in ("predictions", "references", "output")}
-        captions = [
-            {"id": str(i["id"]), "caption": i["caption"], "image": i["image_path"]} for i in items
-        ]
-        references = [{"id": str(i["id"]), "references": i["references"]} for i in items]
-        for file, rows in {"predictions": captions, "references": references}.items():
-            lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-            files[file].write_text(lines, encoding="utf-8")
-        given = [word for n, file in files.items() for word in (f"--{n}", str(file))]
-        _output([*command, *given], b"", timeout)
-        content, _ = read_json(files["output"])
-    results = [content, *content.values()] if isinstance(content, dict) else []
-    of_item: Any = next(
-        (r["per_item"] for r in results if isinstance(r, dict) and "per_item" in r), {}
-    )
-    return [_kit_score(of_item, str(i["id"]), name) for i in items]
+        read, output = Path(folder, "items.jsonl"), Path(folder, "scores.json")
+        lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        read.write_text(lines, encoding="utf-8")
+        given = ["--predictions", str(read), "--output", str(output)]
+        given += ["--references", str(read)] if items[0]["references"] else []
+        options = command.index("--")
+        _output([*command[:options], *given, *command[options:]], b"", timeout)
+        content, _ = read_json(output)
+    score = KIT_SCORES[name]
+    of_score = content.get(score) if isinstance(content, dict) else None
+    written = of_score if isinstance(of_score, dict) else content
+    of_item = written.get("per_item") if isinstance(written, dict) else None
+    return [_kit_score(of_item, str(i["id"]), score) for i in items]
 
 
 def _kit_score(of_item: Any, place: str, name: str) -> float:
-    """The score of an item: a number, or that of the metric's name."""
+    """The score of an item: a number, or one of several by their names."""
     value = of_item.get(place) if isinstance(of_item, dict) else None
-    if isinstance(value, dict):
-        value = {key.replace("-", "").lower(): v for key, v in value.items()}.get(name)
+    value = value.get(name) if isinstance(value, dict) else value
     if not isinstance(value, int | float):
         raise ValueError(f"{KIT} wrote no score '{name}' for item {int(place) + 1:,}")
     return float(value)

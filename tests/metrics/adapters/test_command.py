@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from metaeval.errors import ConfigError
-from metaeval.metrics.adapters.command import CommandMetric, _kit_scores
+from metaeval.metrics.adapters.command import KIT_PROGRAMS, CommandMetric, CommandScorer
 from metaeval.runs.store import MemoryStore
 from tests.metrics.adapters.adapter_cases import HUMAN, scored, scores_of, small
 
@@ -166,66 +166,73 @@ def test_a_killed_run_goes_on_with_the_next_batch(tmp_path: Path) -> None:
 
 
 KIT = """
-    import json, sys
-    given = dict(zip(sys.argv[2::2], sys.argv[3::2]))
-    assert sys.argv[1] == "score" and given["--metric"] == {name!r}
-    captions, references = (
-        [json.loads(line) for line in open(given[f"--{{n}}"], encoding="utf-8")]
-        for n in ("predictions", "references")
-    )
-    assert [c["id"] for c in captions] == [r["id"] for r in references]
-    scores = {{c["id"]: {score} for c in reversed(captions)}}
-    json.dump({output}, open(given["--output"], "w"))
+    import argparse, json
+    parser = argparse.ArgumentParser()
+    score = parser.add_subparsers().add_parser("score")
+    score.add_argument("--metric", required=True)
+    score.add_argument("--predictions", required=True)
+    score.add_argument("--references")
+    score.add_argument("--image-dir")
+    score.add_argument("--output", required=True)
+    score.add_argument("args", nargs=argparse.REMAINDER)
+    given = parser.parse_args()
+    assert [given.metric, *(a for a in given.args if a != "--")] == {words!r}.split()
+    assert (given.references is None) == (given.metric == "fleur")
+    captions = [json.loads(line) for line in open(given.predictions, encoding="utf-8")]
+    for line in open(given.references, encoding="utf-8") if given.references else []:
+        assert json.loads(line)["references"] == ["a"]
+    assert all(c["image"].startswith("/") for c in captions)
+    n = {{c["id"]: len(c["caption"]) for c in reversed(captions)}}
+    none = dict.fromkeys(n, 0.0)
+    json.dump({output}, open(given.output, "w"))
 """
 
 
 @pytest.mark.parametrize(
-    ("name", "score", "output", "status"),
+    ("words", "output", "status"),
     [
-        ("polos", 'len(c["caption"])', '{"Polos": {"score": 0, "per_item": scores}}', "ok"),
+        ("polos", '{"Polos": {"score": 0, "per_item": n}}', "ok"),
+        ("vela --mode desc", '{"VELA": {"score": 0, "mode": "desc", "per_item": n}}', "ok"),
+        ("refpacscore", '{"PAC-S": {"per_item": none}, "RefPAC-S": {"per_item": n}}', "ok"),
+        ("bleu", '{"BLEU-1": {"per_item": none}, "BLEU-4": {"per_item": n}}', "ok"),
+        ("fleur", '{"FLEUR": {"per_item": n}}', "ok"),
         (
-            "refclipscore",
-            '{"CLIPScore": 0, "RefCLIPScore": len(c["caption"])}',
-            '{"RefCLIPScore": 0, "per_item": scores}',
+            "refclipscore-vitl",
+            '{"RefCLIPScore": 0, "per_item": {k: {"CLIP": 0, "RefCLIPScore": n[k]} for k in n}}',
             "ok",
         ),
-        ("polos", "None", '{"Polos": {"per_item": scores}}', "capevalkit wrote no score 'polos'"),
+        ("polos", '{"Other": {"per_item": n}}', "capevalkit wrote no score 'Polos'"),
     ],
 )
 def test_a_preset_is_the_command_of_capevalkit(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    name: str,
-    score: str,
-    output: str,
-    status: str,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str, output: str, status: str
 ) -> None:
-    """Its files are those of the package's README."""
-    program = tmp_path / "capevalkit"
-    text = textwrap.dedent(KIT).format(name=name, score=score, output=output)
-    program.write_text(f"#!{sys.executable}\n{text}", encoding="utf-8")
-    program.chmod(0o755)
-    metric = CommandMetric(preset=f"capevalkit:{name}")
-    items = [
-        {"id": k, "caption": text, "references": ["a"], "image_path": "x.jpg"}
-        for k, text in enumerate(HUMAN)
-    ]
-    monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
-    absent = metric.bind(small())
-    assert str(absent) == (
-        "the program 'capevalkit' is not on this machine; uv tool install capevalkit"
-    )
+    """The parser and the outputs are those of capevalkit 0.1.3; so is which metrics read no
+    references: FLEUR that is given some writes RefFLEUR's scores."""
+    metric = CommandMetric(preset=f"capevalkit:{words}")
+    assert metric.name == words.split()[0]
+    text = textwrap.dedent(KIT).format(words=words, output=output)
     monkeypatch.setenv("PATH", str(tmp_path))
-    command = [str(metric.program()), *metric.argv[1:]]
+    for program, how in KIT_PROGRAMS.items():
+        missing = f"the program '{program}' is not on this machine; {how}"
+        assert str(metric.bind(small())) == missing
+        (tmp_path / program).write_text(f"#!{sys.executable}\n{text}", encoding="utf-8")
+        (tmp_path / program).chmod(0o755)
+    monkeypatch.setattr(metric, "missing_part", lambda dataset: None)
+    scorer = metric.bind(small((("a",),) * 3))
+    assert isinstance(scorer, CommandScorer)
+    scorer.paths = [Path("x.jpg")] * 3
+    scorer.prepare()
     if status == "ok":
-        found = _kit_scores(command, items, name, None)
-        assert found == [len(text) for text in HUMAN]
+        assert scorer.values(list(HUMAN), np.arange(3))[:, 0].tolist() == [
+            len(text) for text in HUMAN
+        ]
     else:
         with pytest.raises(ValueError, match=f"^{status} for item 1$"):
-            _kit_scores(command, items, name, None)
+            scorer.values(list(HUMAN), np.arange(3))
 
 
 @pytest.mark.parametrize("preset", ["polos", "capevalkit:", "capevalkit:a b", "kit:polos"])
 def test_a_preset_names_a_metric(preset: str) -> None:
-    with pytest.raises(ConfigError, match=r"^metric\.command\.preset: '.*write capevalkit:polos$"):
+    with pytest.raises(ConfigError, match=r"^metric\.command\.preset: '.*write capevalkit:METRIC"):
         CommandMetric(preset=preset)
