@@ -17,6 +17,7 @@ import metaeval.experiments
 import metaeval.papers
 import metaeval.results
 import metaeval.stats
+import metaeval.text
 from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import MetaevalError
 from metaeval.experiments.base import MetricExperiment
@@ -86,11 +87,11 @@ def _content(
 
 @cache
 def code_digest() -> str:
-    """A digest of the source of statistics, data and results, of published values, and of the
-    versions of the libraries that compute."""
+    """A digest of the source of statistics, data, results and texts, of published values, and of
+    the versions of the libraries that compute."""
     rooms = (
         *(metaeval.corruptions, metaeval.data, metaeval.experiments, metaeval.papers),
-        *(metaeval.results, metaeval.stats),
+        *(metaeval.results, metaeval.stats, metaeval.text),
     )
     folders = [Path(room.__path__[0]).resolve() for room in rooms]
     return digest_of_code(folders, ("numpy", "scipy"))

@@ -5,6 +5,7 @@ broke ties, not by its images. Published values are therefore compared by this s
 interval over images.
 """
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
@@ -15,10 +16,17 @@ from metaeval.config import metric_names
 from metaeval.corruptions.base import Corruption
 from metaeval.data.dataset import CaptionDataset, ImageId
 from metaeval.errors import ConfigError
-from metaeval.experiments.scores import score_all
+from metaeval.experiments.record import RunRecord
+from metaeval.experiments.scores import open_store, score_all, scored_columns
+from metaeval.experiments.stored_results import code_digest
 from metaeval.metrics.base import Metric
 from metaeval.results.graded import MEASURES
+from metaeval.runs import files
 from metaeval.runs.records import HUMAN, Version
+from metaeval.runs.remember import remember, remembering
+from metaeval.runs.source import source_digest
+from metaeval.runs.store import content_digest
+from metaeval.scoring import MetricScores
 from metaeval.stats.correlation.rank_order import rank_order, rank_order_within
 from metaeval.stats.ordering.pairwise import pairwise
 from metaeval.stats.resampling.items import Floats
@@ -69,17 +77,55 @@ def versions(
         yield image_id, Version(HUMAN, len(corruptions), text, text, realised_rate=0.0)
 
 
+def write_seed_scores(
+    record: RunRecord,
+    dataset: CaptionDataset,
+    corruptions: Sequence[Corruption],
+    metrics: Mapping[str, Metric],
+    scored: Sequence[MetricScores],
+    count: int,
+) -> None:
+    """files.SEED_SCORES, which an earlier run of the same content has put into the store.
+
+    `scored` are the scores that these metrics gave the run's own captions, whose file is written;
+    `count` is the number of seeds, the run's own included.
+    """
+    config, path = record.config, record.out / files.SEED_SCORES
+
+    def compute() -> bytes:
+        table, again = score_seeds(dataset, corruptions, metrics, config, count)
+        files.write_table(path, table)
+        lasting = all(each.key or each.status == "skipped" for each in (*scored, *again))
+        return path.read_bytes() if lasting else b""
+
+    made_by = [
+        [c.name, c.label, dict(c.parameters), source_digest(getattr(c, "function", c))]
+        for c in corruptions
+    ]
+    scored_by = [
+        [[column.name for column in each.columns], each.signatures, each.key and each.key.hex()]
+        for each in scored
+    ]
+    content = [
+        *(config.seed, count, made_by, scored_by, dict(dataset.sources)),
+        files.file_sha256(record.out / files.CAPTIONS),
+        content_digest(dataset.pool).hex(),
+    ]
+    with open_store(config) as store, remembering(store):
+        known = remember(f"seeds {code_digest()}", json.dumps(content, default=str), compute)
+    if known:
+        files.atomic(path, lambda p: p.write_bytes(known))
+
+
 def score_seeds(
     dataset: CaptionDataset,
     corruptions: Sequence[Corruption],
     metrics: Mapping[str, Metric],
     config: DictConfig,
     count: int,
-) -> pd.DataFrame:
-    """The scores of the versions that the seeds after the run's own make: files.SEED_SCORES.
-
-    `count` is the number of seeds, the run's own included.
-    """
+) -> tuple[pd.DataFrame, list[MetricScores]]:
+    """The scores of the versions that the seeds after the run's own make, as a table and as the
+    metrics gave them."""
     rows = [
         (image_id, seed, v.set, v.level, v.caption)
         for seed in range(config.seed + 1, config.seed + count)
@@ -87,13 +133,10 @@ def score_seeds(
     ]
     captions = pd.DataFrame(rows, columns=["image_id", "seed", "set", "level", "caption"])
     keys = captions.drop(columns="caption")
-    parts = [
-        keys.assign(metric=column.name, score=scored.scores[:, c])
-        for scored in score_all(metrics.values(), dataset, captions, config)
-        if scored.scores is not None
-        for c, column in enumerate(scored.columns)
-    ]
-    return pd.concat(parts, ignore_index=True) if parts else keys.assign(metric="", score=0.0)[:0]
+    results = score_all(metrics.values(), dataset, captions, config)
+    parts = [keys.assign(metric=c.name, score=values) for c, values in scored_columns(results)]
+    empty = keys.assign(metric="", score=0.0)[:0]
+    return pd.concat(parts, ignore_index=True) if parts else empty, results
 
 
 def order_measures(scores: Floats, levels: Sequence[int]) -> dict[str, float]:

@@ -28,7 +28,12 @@ from metaeval.corruptions.own.function import Mixture
 from metaeval.data.dataset import CaptionDataset, ImageId
 from metaeval.errors import ConfigError
 from metaeval.experiments.base import MetricExperiment, ToScore
-from metaeval.experiments.graded.seeds import rescorable, score_seeds, seed_count, versions
+from metaeval.experiments.graded.seeds import (
+    rescorable,
+    seed_count,
+    versions,
+    write_seed_scores,
+)
 from metaeval.experiments.graded.statistics import statistics
 from metaeval.experiments.record import (
     RunRecord,
@@ -201,8 +206,8 @@ class Graded(
         if count > 1:
             reseeded = rescorable(metrics, record.config)
             corruptions = self.corruptions(record.config)
-            table = score_seeds(data, corruptions, reseeded, record.config, count)
-            files.write_table(record.out / files.SEED_SCORES, table)
+            known = [each for name, each in zip(metrics, results, strict=False) if name in reseeded]
+            write_seed_scores(record, data, corruptions, reseeded, known, count)
         return results
 
     def statistics(

@@ -29,6 +29,7 @@ def remember(code: str, content: bytes | str, compute: Callable[[], bytes]) -> b
     a block `remembering`.
 
     `code` names what computes, with its `digest_of_code`; `content` is all else that it depends on.
+    Empty bytes are not kept.
     """
     store = _STORE.get()
     if store is None:
@@ -37,7 +38,8 @@ def remember(code: str, content: bytes | str, compute: Callable[[], bytes]) -> b
     known = store.get_many(code, [key]).get(key)
     if known is None:
         known = compute()
-        store.put_many(code, {key: known})
+        if known:
+            store.put_many(code, {key: known})
     return known
 
 
