@@ -5,7 +5,6 @@ broke ties, not by its images. Published values are therefore compared by this s
 interval over images.
 """
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
@@ -16,16 +15,10 @@ from metaeval.config import metric_names
 from metaeval.corruptions.base import Corruption
 from metaeval.data.dataset import CaptionDataset, ImageId
 from metaeval.errors import ConfigError
-from metaeval.experiments.record import RunRecord
-from metaeval.experiments.scores import open_store, score_all, scored_columns
-from metaeval.experiments.stored_results import code_digest
+from metaeval.experiments.scores import score_all, scored_columns
 from metaeval.metrics.base import Metric
 from metaeval.results.graded import MEASURES
-from metaeval.runs import files
 from metaeval.runs.records import HUMAN, Version
-from metaeval.runs.remember import remember, remembering
-from metaeval.runs.source import source_digest
-from metaeval.runs.store import content_digest
 from metaeval.scoring import MetricScores
 from metaeval.stats.correlation.rank_order import rank_order, rank_order_within
 from metaeval.stats.ordering.pairwise import pairwise
@@ -77,46 +70,6 @@ def versions(
         yield image_id, Version(HUMAN, len(corruptions), text, text, realised_rate=0.0)
 
 
-def write_seed_scores(
-    record: RunRecord,
-    dataset: CaptionDataset,
-    corruptions: Sequence[Corruption],
-    metrics: Mapping[str, Metric],
-    scored: Sequence[MetricScores],
-    count: int,
-) -> None:
-    """files.SEED_SCORES, which an earlier run of the same content has put into the store.
-
-    `scored` are the scores that these metrics gave the run's own captions, whose file is written;
-    `count` is the number of seeds, the run's own included.
-    """
-    config, path = record.config, record.out / files.SEED_SCORES
-
-    def compute() -> bytes:
-        table, again = score_seeds(dataset, corruptions, metrics, config, count)
-        files.write_table(path, table)
-        lasting = all(each.key or each.status == "skipped" for each in (*scored, *again))
-        return path.read_bytes() if lasting else b""
-
-    made_by = [
-        [c.name, c.label, dict(c.parameters), source_digest(getattr(c, "function", c))]
-        for c in corruptions
-    ]
-    scored_by = [
-        [[column.name for column in each.columns], each.signatures, each.key and each.key.hex()]
-        for each in scored
-    ]
-    content = [
-        *(config.seed, count, made_by, scored_by, dict(dataset.sources)),
-        files.file_sha256(record.out / files.CAPTIONS),
-        content_digest(dataset.pool).hex(),
-    ]
-    with open_store(config) as store, remembering(store):
-        known = remember(f"seeds {code_digest()}", json.dumps(content, default=str), compute)
-    if known:
-        files.atomic(path, lambda p: p.write_bytes(known))
-
-
 def score_seeds(
     dataset: CaptionDataset,
     corruptions: Sequence[Corruption],
@@ -124,8 +77,11 @@ def score_seeds(
     config: DictConfig,
     count: int,
 ) -> tuple[pd.DataFrame, list[MetricScores]]:
-    """The scores of the versions that the seeds after the run's own make, as a table and as the
-    metrics gave them."""
+    """The scores of the versions that the seeds after the run's own make: files.SEED_SCORES, and
+    the outcome of each metric.
+
+    `count` is the number of seeds, the run's own included.
+    """
     rows = [
         (image_id, seed, v.set, v.level, v.caption)
         for seed in range(config.seed + 1, config.seed + count)

@@ -28,12 +28,7 @@ from metaeval.corruptions.own.function import Mixture
 from metaeval.data.dataset import CaptionDataset, ImageId
 from metaeval.errors import ConfigError
 from metaeval.experiments.base import MetricExperiment, ToScore
-from metaeval.experiments.graded.seeds import (
-    rescorable,
-    seed_count,
-    versions,
-    write_seed_scores,
-)
+from metaeval.experiments.graded.seeds import rescorable, score_seeds, seed_count, versions
 from metaeval.experiments.graded.statistics import statistics
 from metaeval.experiments.record import (
     RunRecord,
@@ -44,6 +39,7 @@ from metaeval.experiments.record import (
     write_versions,
 )
 from metaeval.experiments.scores import score_all, write_scores
+from metaeval.experiments.stored_results import write_seed_scores
 from metaeval.metrics.base import Metric
 from metaeval.options import Rate, did_you_mean, problems
 from metaeval.papers.expected import values_of
@@ -205,9 +201,9 @@ class Graded(
         count = seed_count(record.config, published is not None and published.comparable)
         if count > 1:
             reseeded = rescorable(metrics, record.config)
-            corruptions = self.corruptions(record.config)
             known = [each for name, each in zip(metrics, results, strict=False) if name in reseeded]
-            write_seed_scores(record, data, corruptions, reseeded, known, count)
+            given = (data, self.corruptions(record.config), reseeded, record.config, count)
+            write_seed_scores(self, data, known, record, lambda: score_seeds(*given))
         return results
 
     def statistics(
