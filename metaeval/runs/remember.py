@@ -44,11 +44,11 @@ def remember(code: str, content: bytes | str, compute: Callable[[], bytes]) -> b
 
 
 def digest_of_code(folders: Iterable[Path], packages: Iterable[str]) -> str:
-    """A digest of the code and data below folders, and of the versions of packages.
+    """A digest of the code, data and templates below folders, and of the versions of packages.
 
     Experiment trust reads results and computes none: its folders are left out.
     """
-    sources = (s for f in folders for p in ("*.py", "*.yaml") for s in sorted(f.rglob(p)))
+    sources = (s for f in folders for p in ("*.py", "*.yaml", "*.j2") for s in sorted(f.rglob(p)))
     content = [f"{name} {version(name)}" for name in packages]
     content += [f"{s.name} {file_sha256(s)}" for s in sources if s.parent.name != "trust"]
     return digest("\n".join(content)).hex()

@@ -14,10 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from markupsafe import Markup
 
 from metaeval.errors import InputError
 from metaeval.reports.blocks.texts import Block, rendered
 from metaeval.reports.measured import PageOptions, html_of
+from metaeval.reports.paper.figures import code
 from metaeval.reports.shared import page
 from metaeval.reports.shared.formatting import MOST_CHARACTERS, cut, row_kind
 from metaeval.reports.shared.page import fit_into_room, photos_of
@@ -26,6 +28,8 @@ from metaeval.results.base import MetricResult
 from metaeval.results.graded import leading_column
 from metaeval.results.measured import SETS, ranked
 from metaeval.runs import files
+from metaeval.runs.files import file_sha256
+from metaeval.runs.print_style import style
 from metaeval.runs.records import (
     APPLIED,
     CAPTION,
@@ -37,6 +41,10 @@ from metaeval.runs.records import (
     SET,
     SOURCE_CAPTION,
 )
+from metaeval.runs.remember import remember
+
+# what the browser shows
+_READ = (files.STATISTICS, files.CAPTIONS, files.REFERENCES, files.SCORES, files.EXPLANATIONS)
 
 # Marks a corrupted caption's changed words, in the caption's own text.
 #
@@ -228,14 +236,36 @@ def histogram_table(
 
 
 def examples_block(run: LoadedRun, options: PageOptions, others: Sequence[Block]) -> Block:
-    """The browser of captions, with as many images as fit into the page with the `others`."""
+    """The browser of captions, with as many images as fit into the page with the `others`.
+
+    It is remembered, but not with photos, whose files may change.
+    """
+    paths = [run.directory / name for name in _READ]
+    content = [
+        *(len(html_of(run, others).encode()), options, style()),
+        *(file_sha256(path) for path in paths if path.is_file()),
+    ]
+
+    def compute() -> bytes:
+        return _browser(run, options, others).encode()
+
+    html = compute() if options.photos else remember(code(), repr(content), compute)
+    return _block(Markup(html.decode()), len(run.result.extra(SETS).rows))
+
+
+def _block(html: Markup, levels: int) -> Block:
+    return Block("examples", "Examples", html, levels=levels, embedded=True)
+
+
+def _browser(run: LoadedRun, options: PageOptions, others: Sequence[Block]) -> Markup:
+    """The browser of captions."""
     content = _read_run_captions(run)
     order = content.worst_first()
     paths = [content.image_paths[i] for i in order]
     photos, photo_note = photos_of([content.image_ids[i] for i in order], paths, options.photos)
     metrics = [m for m in run.result.visible if m.ok]
 
-    def block(embedded: Embedded, kept: int) -> Block:
+    def html(embedded: Embedded, kept: int) -> Markup:
         meta = {
             "sets": [{"name": name, "level": level} for level, name in enumerate(content.sets)],
             "metrics": [
@@ -248,7 +278,7 @@ def examples_block(run: LoadedRun, options: PageOptions, others: Sequence[Block]
             "photos": photos,
             "explained": embedded.explained,
         }
-        html = rendered(
+        return rendered(
             "captions.html.j2",
             data=embedded,
             kept=kept,
@@ -257,12 +287,10 @@ def examples_block(run: LoadedRun, options: PageOptions, others: Sequence[Block]
             photo_note=photo_note,
             meta=page.inert(meta),
         )
-        levels = len(content.sets)
-        return Block("examples", "Examples", html, levels=levels, embedded=True)
 
-    empty = html_of(run, [*others, block(Embedded(), 0)])
+    empty = html_of(run, [*others, _block(html(Embedded(), 0), len(content.sets))])
     room = options.max_bytes - len(empty.encode())
-    return block(*embed(content, order, options.explanations, room, leading_column(metrics)))
+    return html(*embed(content, order, options.explanations, room, leading_column(metrics)))
 
 
 def opening_column(metrics: Sequence[MetricResult], run: LoadedRun) -> str | None:
