@@ -15,7 +15,6 @@ from itertools import permutations
 from typing import Any, ClassVar, Literal, TypeVar, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from metaeval.data.dataset import Absent, CaptionDataset, ImageId
 from metaeval.options import PositiveInt, Rate, checked
@@ -35,7 +34,6 @@ KINDS = (
 
 
 T = TypeVar("T")
-Words = npt.NDArray[np.uint32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,10 +256,10 @@ def generators_of(keys: Sequence[str]) -> Iterator[np.random.Generator]:
         yield rng
 
 
-def _hash(constant: int, factor: int) -> Callable[[Words], Words]:
-    """The hash of SeedSequence, whose constant changes with every call."""
+def _hash(constant: int, factor: int) -> Callable[[Any], Any]:
+    """The hash of SeedSequence, of an array of uint32; its constant changes with every call."""
 
-    def hashed(words: Words) -> Words:
+    def hashed(words: Any) -> Any:
         nonlocal constant
         words = words ^ np.uint32(constant)
         constant = constant * factor % 2**32
