@@ -43,6 +43,9 @@ _NOT_WRITABLE = frozenset(
 
 def execute(config: DictConfig) -> None:
     """Run the configured experiment; what goes wrong is raised."""
+    # Captions and figures are hundreds of thousands of small objects that live on: looking through
+    # them for cycles as often as Python does by itself costs a run over COCO seconds.
+    gc.set_threshold(100_000, 20, 20)
     for source in HydraConfig.get().runtime.config_sources:
         if source.provider == "command-line" and source.schema == "file":  # --config-dir
             installation.add_config_folder(Path(source.path))
@@ -63,9 +66,6 @@ def run_experiment(words: Sequence[str], verbs: Iterable[str]) -> int:
     config). A job of a sweep that fails does not end the sweep: the others run, the sweep is
     gathered, and the exit code is the greatest of all jobs, wherever a launcher has run them.
     """
-    # Captions and figures are hundreds of thousands of small objects that live on: looking through
-    # them for cycles as often as Python does by itself costs a run over COCO seconds.
-    gc.set_threshold(100_000, 20, 20)
     os.environ["HYDRA_FULL_ERROR"] = "1"  # what Hydra cannot compose comes to us, for a line
     code, started, others = 0, False, dict[str, Any]()
 
