@@ -6,19 +6,18 @@ distinguish it from other corruptions of its name, and write `corrupt`. Then add
 `conf/corruption/`.
 """
 
+import hashlib
 import json
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import permutations
 from typing import Any, ClassVar, Literal, TypeVar, get_args
 
 import numpy as np
 
 from metaeval.data.dataset import Absent, CaptionDataset, ImageId
 from metaeval.options import PositiveInt, Rate, checked
-from metaeval.runs.files import digest
 from metaeval.runs.records import Edit, Version
 from metaeval.text.language import language_of
 
@@ -198,11 +197,9 @@ class Corruption(ABC):
     ) -> list[Corrupted]:
         """Corrupt one caption of every image of the dataset that `fit` was given."""
         graphs: Any = dataset.part("scene_graphs") if "scene_graphs" in self.needs else {}
-        shared = json.dumps([seed, self.name, dict(self.parameters)], sort_keys=True)[:-1]
-        keys = [f"{shared}, {json.dumps(i)}]" for i in dataset.image_ids]
         return [
-            self.corrupt(Caption(i, text, graphs.get(i)), rng)
-            for i, text, rng in zip(dataset.image_ids, captions, generators_of(keys), strict=True)
+            self.corrupt(Caption(i, text, graphs.get(i)), self.generator(seed, i))
+            for i, text in zip(dataset.image_ids, captions, strict=True)
         ]
 
     def version(self, level: int, source: str, corrupted: Corrupted) -> Version:
@@ -226,47 +223,8 @@ class Corruption(ABC):
 
 def generator_of(*key: object) -> np.random.Generator:
     """The generator that follows from a key of JSON values alone."""
-    return np.random.Generator(
-        np.random.PCG64(int.from_bytes(digest(json.dumps(key, sort_keys=True)), "big"))
-    )
-
-
-def generators_of(keys: Sequence[str]) -> Iterator[np.random.Generator]:
-    """For each text of JSON the generator that `generator_of` gives of its values, until the next.
-
-    It is one object, set to the state that numpy's SeedSequence and PCG64 begin with: to make
-    them anew takes longer than to corrupt a caption.
-    """
-    digests = b"".join(map(digest, keys))
-    words = np.frombuffer(digests, dtype=">u4").astype(np.uint32).reshape(-1, 4).T[::-1]
-    hashed = _hash(0x43B0D7E5, 0x931E8875)
-    pool = [hashed(word) for word in words]
-    for source, target in permutations(range(4), 2):
-        mixed = pool[target] * np.uint32(0xCA01F9DD) - hashed(pool[source]) * np.uint32(0x4973F715)
-        pool[target] = mixed ^ (mixed >> 16)
-    hashed = _hash(0x8B51F9DD, 0x58F38DED)
-    drawn = np.stack([hashed(word) for word in [*pool, *pool]], axis=1).astype("<u4").view("<u8")
-    bits = np.random.PCG64(0)
-    rng = np.random.Generator(bits)
-    for high, low, stream_high, stream_low in drawn.tolist():
-        inc = ((stream_high << 64 | stream_low) << 1 | 1) % 2**128
-        state = ((high << 64 | low) + inc) * 0x2360ED051FC65DA44385DF649FCCF645 + inc
-        begin = {"state": state % 2**128, "inc": inc}
-        bits.state = {"bit_generator": "PCG64", "state": begin, "has_uint32": 0, "uinteger": 0}
-        yield rng
-
-
-def _hash(constant: int, factor: int) -> Callable[[Any], Any]:
-    """The hash of SeedSequence, of an array of uint32; its constant changes with every call."""
-
-    def hashed(words: Any) -> Any:
-        nonlocal constant
-        words = words ^ np.uint32(constant)
-        constant = constant * factor % 2**32
-        words = words * np.uint32(constant)
-        return words ^ (words >> 16)
-
-    return hashed
+    digest = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).digest()
+    return np.random.Generator(np.random.PCG64(int.from_bytes(digest[:16], "big")))
 
 
 class RatedCorruption(Corruption, options=("rate",)):

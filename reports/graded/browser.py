@@ -14,12 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from markupsafe import Markup
 
 from metaeval.errors import InputError
 from metaeval.reports.blocks.texts import Block, rendered
 from metaeval.reports.measured import PageOptions, html_of
-from metaeval.reports.paper.figures import code
 from metaeval.reports.shared import page
 from metaeval.reports.shared.formatting import MOST_CHARACTERS, cut, row_kind
 from metaeval.reports.shared.page import fit_into_room, photos_of
@@ -28,8 +26,6 @@ from metaeval.results.base import MetricResult
 from metaeval.results.graded import leading_column
 from metaeval.results.measured import SETS, ranked
 from metaeval.runs import files
-from metaeval.runs.files import file_sha256
-from metaeval.runs.print_style import style
 from metaeval.runs.records import (
     APPLIED,
     CAPTION,
@@ -41,10 +37,6 @@ from metaeval.runs.records import (
     SET,
     SOURCE_CAPTION,
 )
-from metaeval.runs.remember import remember
-
-# what the browser shows
-_READ = (files.STATISTICS, files.CAPTIONS, files.REFERENCES, files.SCORES, files.EXPLANATIONS)
 
 # Marks a corrupted caption's changed words, in the caption's own text.
 #
@@ -236,36 +228,14 @@ def histogram_table(
 
 
 def examples_block(run: LoadedRun, options: PageOptions, others: Sequence[Block]) -> Block:
-    """The browser of captions, with as many images as fit into the page with the `others`.
-
-    It is remembered, but not with photos, whose files may change.
-    """
-    paths = [run.directory / name for name in _READ]
-    content = [
-        *(len(html_of(run, others).encode()), options, style()),
-        *(file_sha256(path) for path in paths if path.is_file()),
-    ]
-
-    def compute() -> bytes:
-        return _browser(run, options, others).encode()
-
-    html = compute() if options.photos else remember(code(), repr(content), compute)
-    return _block(Markup(html.decode()), len(run.result.extra(SETS).rows))
-
-
-def _block(html: Markup, levels: int) -> Block:
-    return Block("examples", "Examples", html, levels=levels, embedded=True)
-
-
-def _browser(run: LoadedRun, options: PageOptions, others: Sequence[Block]) -> Markup:
-    """The browser of captions."""
+    """The browser of captions, with as many images as fit into the page with the `others`."""
     content = _read_run_captions(run)
     order = content.worst_first()
     paths = [content.image_paths[i] for i in order]
     photos, photo_note = photos_of([content.image_ids[i] for i in order], paths, options.photos)
     metrics = [m for m in run.result.visible if m.ok]
 
-    def html(embedded: Embedded, kept: int) -> Markup:
+    def block(embedded: Embedded, kept: int) -> Block:
         meta = {
             "sets": [{"name": name, "level": level} for level, name in enumerate(content.sets)],
             "metrics": [
@@ -278,7 +248,7 @@ def _browser(run: LoadedRun, options: PageOptions, others: Sequence[Block]) -> M
             "photos": photos,
             "explained": embedded.explained,
         }
-        return rendered(
+        html = rendered(
             "captions.html.j2",
             data=embedded,
             kept=kept,
@@ -287,10 +257,12 @@ def _browser(run: LoadedRun, options: PageOptions, others: Sequence[Block]) -> M
             photo_note=photo_note,
             meta=page.inert(meta),
         )
+        levels = len(content.sets)
+        return Block("examples", "Examples", html, levels=levels, embedded=True)
 
-    empty = html_of(run, [*others, _block(html(Embedded(), 0), len(content.sets))])
+    empty = html_of(run, [*others, block(Embedded(), 0)])
     room = options.max_bytes - len(empty.encode())
-    return html(*embed(content, order, options.explanations, room, leading_column(metrics)))
+    return block(*embed(content, order, options.explanations, room, leading_column(metrics)))
 
 
 def opening_column(metrics: Sequence[MetricResult], run: LoadedRun) -> str | None:

@@ -35,8 +35,7 @@ _PIXELS = 4 / 3  # of a point
 
 
 @cache
-def code() -> str:
-    """A digest of the code and templates of pages."""
+def _code() -> str:
     folders = [Path(room.__path__[0]).resolve() for room in (reports, results, runs)]
     return f"drawings {digest_of_code(folders, ('matplotlib', 'pandas', 'seaborn'))}"
 
@@ -73,7 +72,7 @@ class LazyFigure:
     @cached_property
     def svg(self) -> str:
         """The SVG of the page."""
-        return remember(code(), f"{self._content} svg", lambda: self._laid_out).decode()
+        return remember(_code(), f"{self._content} svg", lambda: self._laid_out).decode()
 
     def file(self, form: str, title: str) -> bytes:
         """Its file in this form, with this title."""
@@ -82,7 +81,7 @@ class LazyFigure:
             _ = self._laid_out
             return _saved(self.figure, form, title)
 
-        return remember(code(), f"{self._content} {form} {title}", save)
+        return remember(_code(), f"{self._content} {form} {title}", save)
 
 
 def _saved(figure: Figure, form: str, title: str | None = None) -> bytes:

@@ -7,13 +7,11 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hydra.utils import instantiate
 from hypothesis import given, settings, strategies as st
 from omegaconf import OmegaConf
 
-from metaeval.corruptions import base
 from metaeval.corruptions.base import KINDS, SEVERITIES, Caption, Corruption
 from metaeval.corruptions.graded.random import Random
 from metaeval.corruptions.graded.replace import Delete, Insert, Replace
@@ -21,7 +19,6 @@ from metaeval.corruptions.graded.shuffle import Reverse, Shuffle
 from metaeval.data.dataset import CaptionDataset
 from metaeval.data.scenes import load_scenes
 from metaeval.experiments.sensitivity.combinations import OWN
-from metaeval.runs.files import digest
 from metaeval.runs.records import Edit
 from tests.corruptions.language.captions import HUMAN, dataset
 
@@ -211,16 +208,6 @@ def test_parameters_ids_and_names_make_different_generators():
     assert Replace(1).generator(0, 5).integers(2**62) == Replace(1.0).generator(0, 5).integers(
         2**62
     )
-
-
-@pytest.mark.parametrize("first", [b"", bytes(16), bytes(12) + b"\1\2\3\4", b"\xff" * 16])
-def test_generators_in_a_row_are_those_of_numpy(monkeypatch: pytest.MonkeyPatch, first: bytes):
-    """Also after draws, which leave half of a number behind, and where words of the seed are 0."""
-    seeds = [first or digest("a"), *map(digest, "bc")]
-    monkeypatch.setattr(base, "digest", lambda key: seeds[int(key)])
-    draws = [(r.integers(9), r.random(2).tolist()) for r in base.generators_of(["0", "1", "2"])]
-    numpy_s = [np.random.default_rng(int.from_bytes(seed, "big")) for seed in seeds]
-    assert draws == [(r.integers(9), r.random(2).tolist()) for r in numpy_s]
 
 
 def test_these_are_the_corruptions_of_the_first_release():
