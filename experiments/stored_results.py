@@ -1,14 +1,17 @@
-"""Results that an earlier run computed from the same data, scores, options and code.
+"""Results that an earlier run computed from the same data, scores, options and code, and its scores
+of further corruption seeds.
 
 In a repeated run of many replicates the statistics take longer than everything else.
 """
 
 import json
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 from omegaconf import OmegaConf
 
 import metaeval.corruptions
@@ -17,6 +20,7 @@ import metaeval.experiments
 import metaeval.papers
 import metaeval.results
 import metaeval.stats
+import metaeval.text
 from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import MetaevalError
 from metaeval.experiments.base import MetricExperiment
@@ -25,8 +29,9 @@ from metaeval.experiments.scores import open_store
 from metaeval.results.measured import MeasuredResult
 from metaeval.results.resampled import resampled_bytes, resampled_rows
 from metaeval.runs.environment import hidden_in
-from metaeval.runs.files import file_sha256
+from metaeval.runs.files import SEED_SCORES, atomic, file_sha256, write_table
 from metaeval.runs.remember import digest_of_code, remember, remembering
+from metaeval.scoring import MetricScores
 
 _OPTIONS = ("task", "dataset", "corruption", "regions", "stats", "seed")  # of the configuration
 _RECORDED = {"python", "packages", "dataset", "corruption", "corruptions", "published"}  # run.json
@@ -51,6 +56,29 @@ def statistics_of(
     end = 8 + int.from_bytes(stored[:8], "big")
     result = MeasuredResult.model_validate_json(stored[8:end])
     return result.model_copy(update={"resampled": resampled_rows(stored[end:])})
+
+
+def write_seed_scores(
+    experiment: MetricExperiment[Any, Any],
+    data: CaptionDataset,
+    scored: Sequence[MetricScores],
+    record: RunRecord,
+    score: Callable[[], tuple[pd.DataFrame, Sequence[MetricScores]]],
+) -> None:
+    """files.SEED_SCORES of the metrics whose scores of the run's own captions are `scored`: from
+    the store, or as `score` gives them."""
+    path = record.out / SEED_SCORES
+
+    def compute() -> bytes:
+        table, of_seeds = score()
+        write_table(path, table)
+        lasting = all(each.key or each.status == "skipped" for each in (*scored, *of_seeds))
+        return path.read_bytes() if lasting else b""
+
+    content = f"{_content(experiment, data, scored, record)} {[each.key for each in scored]}"
+    with open_store(record.config) as store, remembering(store):
+        if known := remember(f"seeds {code_digest()}", content, compute):
+            atomic(path, lambda p: p.write_bytes(known))
 
 
 def _computed(
@@ -86,11 +114,11 @@ def _content(
 
 @cache
 def code_digest() -> str:
-    """A digest of the source of statistics, data and results, of published values, and of the
-    versions of the libraries that compute."""
+    """A digest of the source of statistics, data, results and texts, of published values, and of
+    the versions of the libraries that compute."""
     rooms = (
         *(metaeval.corruptions, metaeval.data, metaeval.experiments, metaeval.papers),
-        *(metaeval.results, metaeval.stats),
+        *(metaeval.results, metaeval.stats, metaeval.text),
     )
     folders = [Path(room.__path__[0]).resolve() for room in rooms]
     return digest_of_code(folders, ("numpy", "scipy"))

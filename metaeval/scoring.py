@@ -79,6 +79,9 @@ class MetricScores:
         Why captions have no score, and what to do about it, where the metric says it.
     counts
         What the metric counts of this run's captions and images, cached ones included.
+    key
+        What identifies the scored items and all else that their scores depend on, next to the
+        signatures; `None` where some score may be another one the next time.
     n_scored, n_cached
         Distinct items that were computed now, and that came from the cache.
     n_damaged
@@ -97,6 +100,7 @@ class MetricScores:
     scores: Scores | None = None
     unscored: tuple[str, str] = ("", "")
     counts: tuple[Tally, ...] = ()
+    key: bytes | None = None
     n_scored: int = 0
     n_cached: int = 0
     n_damaged: int = 0
@@ -496,6 +500,7 @@ def _compute(
         scores=scores,
         unscored=(why, remedy),
         counts=_counts(scorer, table[inverse, n:], image_index, lookup.dataset),
+        key=None if unsure else lookup.whole,
         n_scored=len(todo),
         n_cached=len(lookup.items) - len(todo),
         n_damaged=lookup.n_damaged,

@@ -15,10 +15,11 @@ from metaeval.config import metric_names
 from metaeval.corruptions.base import Corruption
 from metaeval.data.dataset import CaptionDataset, ImageId
 from metaeval.errors import ConfigError
-from metaeval.experiments.scores import score_all
+from metaeval.experiments.scores import score_all, scored_columns
 from metaeval.metrics.base import Metric
 from metaeval.results.graded import MEASURES
 from metaeval.runs.records import HUMAN, Version
+from metaeval.scoring import MetricScores
 from metaeval.stats.correlation.rank_order import rank_order, rank_order_within
 from metaeval.stats.ordering.pairwise import pairwise
 from metaeval.stats.resampling.items import Floats
@@ -75,8 +76,9 @@ def score_seeds(
     metrics: Mapping[str, Metric],
     config: DictConfig,
     count: int,
-) -> pd.DataFrame:
-    """The scores of the versions that the seeds after the run's own make: files.SEED_SCORES.
+) -> tuple[pd.DataFrame, list[MetricScores]]:
+    """The scores of the versions that the seeds after the run's own make: files.SEED_SCORES, and
+    the outcome of each metric.
 
     `count` is the number of seeds, the run's own included.
     """
@@ -87,13 +89,10 @@ def score_seeds(
     ]
     captions = pd.DataFrame(rows, columns=["image_id", "seed", "set", "level", "caption"])
     keys = captions.drop(columns="caption")
-    parts = [
-        keys.assign(metric=column.name, score=scored.scores[:, c])
-        for scored in score_all(metrics.values(), dataset, captions, config)
-        if scored.scores is not None
-        for c, column in enumerate(scored.columns)
-    ]
-    return pd.concat(parts, ignore_index=True) if parts else keys.assign(metric="", score=0.0)[:0]
+    results = score_all(metrics.values(), dataset, captions, config)
+    parts = [keys.assign(metric=c.name, score=values) for c, values in scored_columns(results)]
+    empty = keys.assign(metric="", score=0.0)[:0]
+    return pd.concat(parts, ignore_index=True) if parts else empty, results
 
 
 def order_measures(scores: Floats, levels: Sequence[int]) -> dict[str, float]:

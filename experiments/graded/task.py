@@ -39,6 +39,7 @@ from metaeval.experiments.record import (
     write_versions,
 )
 from metaeval.experiments.scores import score_all, write_scores
+from metaeval.experiments.stored_results import write_seed_scores
 from metaeval.metrics.base import Metric
 from metaeval.options import Rate, did_you_mean, problems
 from metaeval.papers.expected import values_of
@@ -200,9 +201,9 @@ class Graded(
         count = seed_count(record.config, published is not None and published.comparable)
         if count > 1:
             reseeded = rescorable(metrics, record.config)
-            corruptions = self.corruptions(record.config)
-            table = score_seeds(data, corruptions, reseeded, record.config, count)
-            files.write_table(record.out / files.SEED_SCORES, table)
+            known = [each for name, each in zip(metrics, results, strict=False) if name in reseeded]
+            given = (data, self.corruptions(record.config), reseeded, record.config, count)
+            write_seed_scores(self, data, known, record, lambda: score_seeds(*given))
         return results
 
     def statistics(

@@ -29,6 +29,7 @@ def remember(code: str, content: bytes | str, compute: Callable[[], bytes]) -> b
     a block `remembering`.
 
     `code` names what computes, with its `digest_of_code`; `content` is all else that it depends on.
+    Empty bytes are not kept.
     """
     store = _STORE.get()
     if store is None:
@@ -37,16 +38,17 @@ def remember(code: str, content: bytes | str, compute: Callable[[], bytes]) -> b
     known = store.get_many(code, [key]).get(key)
     if known is None:
         known = compute()
-        store.put_many(code, {key: known})
+        if known:
+            store.put_many(code, {key: known})
     return known
 
 
 def digest_of_code(folders: Iterable[Path], packages: Iterable[str]) -> str:
-    """A digest of the code and data below folders, and of the versions of packages.
+    """A digest of the code, data and templates below folders, and of the versions of packages.
 
     Experiment trust reads results and computes none: its folders are left out.
     """
-    sources = (s for f in folders for p in ("*.py", "*.yaml") for s in sorted(f.rglob(p)))
+    sources = (s for f in folders for p in ("*.py", "*.yaml", "*.j2") for s in sorted(f.rglob(p)))
     content = [f"{name} {version(name)}" for name in packages]
     content += [f"{s.name} {file_sha256(s)}" for s in sources if s.parent.name != "trust"]
     return digest("\n".join(content)).hex()

@@ -303,7 +303,7 @@ def histograms(
         )
         axes.set_yticks([])
 
-    panels = _titles(dict.fromkeys(table["metric"]), lower, values)
+    panels = _titles(table["metric"].unique().tolist(), lower, values)
     content = f"{_digest(table)} {ends} {colours}"
     return _panels(key, title, panels, fill, content, 1.35, note, colours)
 

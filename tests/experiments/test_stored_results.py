@@ -1,16 +1,18 @@
 """Stored results equal computed ones, and are of the same data, scores, options and code."""
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pandas as pd
 import pytest
 from omegaconf import OmegaConf
 
 from metaeval.experiments import stored_results
 from metaeval.experiments.base import MetricExperiment, Pass
 from metaeval.experiments.graded.task import Graded
-from metaeval.experiments.stored_results import statistics_of
+from metaeval.experiments.stored_results import statistics_of, write_seed_scores
 from metaeval.results.measured import MeasuredResult
 from metaeval.results.run import CorruptionInfo, DatasetInfo, RunInfo
 from metaeval.runs import files
@@ -98,6 +100,39 @@ def test_a_result_is_computed_once_of_the_same_input(
         change.get("scores", [scored()]), record,  # type: ignore[arg-type]
     )  # fmt: skip
     assert (first.facts["n"], again.facts["n"]) == (1, computed)
+
+
+@pytest.mark.parametrize(
+    ("key", "of_seeds", "status", "again", "scored_twice"),
+    [
+        (b"1", b"2", "ok", b"1", False),
+        (None, None, "skipped", None, False),
+        (b"1", b"2", "ok", b"3", True),  # what a caption is compared with has changed
+        (b"1", None, "ok", b"1", True),  # some score may be another one the next time
+        (b"1", None, "failed", b"1", True),
+        (None, b"2", "ok", None, True),
+    ],
+)
+def test_scores_of_seeds_are_computed_once_where_they_last(
+    tmp_path: Path, key: Any, of_seeds: Any, status: Any, again: Any, scored_twice: bool
+) -> None:
+    config = OmegaConf.create(
+        {"paths": {"cache": str(tmp_path / "cache")}, "cache": {"enabled": True}}
+    )
+    record, calls = SimpleNamespace(config=config, out=tmp_path, info=INFO), 0
+
+    def score() -> tuple[pd.DataFrame, list[MetricScores]]:
+        nonlocal calls
+        calls += 1
+        row = {"image_id": 1, "seed": 1, "set": "s", "level": 0, "metric": "M", "score": 0.5}
+        return pd.DataFrame([row]), [replace(scored(), key=of_seeds, status=status)]
+
+    for given in (key, again):
+        known = [replace(scored(), key=given, status="ok" if given else status)]
+        write_seed_scores(Counted(), None, known, record, score)  # type: ignore[arg-type]
+        assert files.read_run_table(tmp_path / SEED_SCORES)["score"].tolist() == [0.5]
+        (tmp_path / SEED_SCORES).unlink()
+    assert calls == 1 + scored_twice
 
 
 @pytest.mark.slow
