@@ -188,12 +188,12 @@ def _outcomes(
     }
     decided = {name: choice_outcomes(over_draws(gap), preferred) for name, gap in by_draw.items()}
     equal = equally_long(battles.first, battles.second, tolerance)
-    every = sample.mean()
+    every, best = sample.mean(), choice_outcomes(preferred, preferred, battles.ties)
     several = list(sample.groups) if len(sample.groups) > 1 else []
     # a category can have the name of all battles
     titles = {name: f"{name} (category)" if name == ALL else name for name in several}
     return [
-        Outcomes(AGREEMENT, outcomes, every, family="battles"),
+        Outcomes(AGREEMENT, outcomes, every, family="battles", ceiling=best),
         Outcomes(EQUAL_LENGTH, restricted(equal, outcomes), every),
         Outcomes(DECIDED, restricted(preferred != 0, decided), every),
         *(
@@ -202,6 +202,7 @@ def _outcomes(
                 outcomes,
                 sample.mean(name),
                 family="battles",
+                ceiling=best,
             )
             for name, title in titles.items()
         ),
