@@ -43,7 +43,6 @@ EQUAL = {
     "wrong": "A tie of the metric, or a battle without a winner, counts as wrong",
     "drop": "Battles without a winner are left out; a tie of the metric counts one half",
 }
-ALL = "all battles"  # as a group
 PEOPLE = "people"
 TWO_RATINGS = (
     "how often two ratings of one battle agree; a metric, which may err less often than one "
@@ -189,22 +188,19 @@ def _outcomes(
     decided = {name: choice_outcomes(over_draws(gap), preferred) for name, gap in by_draw.items()}
     equal = equally_long(battles.first, battles.second, tolerance)
     every, best = sample.mean(), choice_outcomes(preferred, preferred, battles.ties)
-    several = list(sample.groups) if len(sample.groups) > 1 else []
-    # a category can have the name of all battles
-    titles = {name: f"{name} (category)" if name == ALL else name for name in several}
     return [
         Outcomes(AGREEMENT, outcomes, every, family="battles", ceiling=best),
         Outcomes(EQUAL_LENGTH, restricted(equal, outcomes), every),
         Outcomes(DECIDED, restricted(preferred != 0, decided), every),
         *(
             Outcomes(
-                Measure(f"agreement_{title}", title, unit="share"),
+                Measure(f"agreement_{name}", name, unit="share"),
                 outcomes,
                 sample.mean(name),
                 family="battles",
                 ceiling=best,
             )
-            for name, title in titles.items()
+            for name in sample.categories
         ),
     ]
 
