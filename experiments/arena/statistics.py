@@ -177,8 +177,8 @@ def _facts(arena: BattleSample, winner_by: str) -> dict[str, Any]:
 def _outcomes(
     arena: BattleSample, gaps: Mapping[str, Mapping[int, Floats]], tolerance: float
 ) -> list[Outcomes]:
-    """What metrics are compared by: all battles, those of equal length, the decided ones, and each
-    category."""
+    """What metrics are compared by: all battles, those of equal length if they are of several
+    images, the decided ones, and each category."""
     battles, sample, preferred = arena.battles, arena.sample, 2 * arena.winner - 1
     by_draw = {name: by_n[battles.n_references[0]] for name, by_n in gaps.items()}
     outcomes = {
@@ -187,10 +187,11 @@ def _outcomes(
     }
     decided = {name: choice_outcomes(over_draws(gap), preferred) for name, gap in by_draw.items()}
     equal = equally_long(battles.first, battles.second, tolerance)
+    several = len(set(sample.items.image[equal].tolist())) > 1  # one image has no interval
     every, best = sample.mean(), choice_outcomes(preferred, preferred, battles.ties)
     return [
         Outcomes(AGREEMENT, outcomes, every, family="battles", ceiling=best),
-        Outcomes(EQUAL_LENGTH, restricted(equal, outcomes), every),
+        *([Outcomes(EQUAL_LENGTH, restricted(equal, outcomes), every)] if several else []),
         Outcomes(DECIDED, restricted(preferred != 0, decided), every),
         *(
             Outcomes(

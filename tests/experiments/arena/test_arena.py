@@ -14,7 +14,7 @@ from metaeval.errors import ConfigError
 from metaeval.experiments.trust.findings import evidence_of
 from metaeval.reports.measured import write_report
 from metaeval.results.measured import MeasuredResult
-from metaeval.results.resampled import CEILING
+from metaeval.results.resampled import CEILING, read_resampled
 from metaeval.runs import files
 from metaeval.runs.answers import ANSWERS
 from tests.data.judgments.test_battles import caparena
@@ -261,8 +261,10 @@ def test_pascal50s_as_battles_agrees_with_forced_choice(tmp_path: Path) -> None:
 
 def test_aspects_are_categories_of_both_experiments_and_tests_of_one_use(tmp_path: Path) -> None:
     """The second description is longer; the first one wins by two aspects, one is a tie."""
-    options = ("dataset=iiw", f"dataset.root={test_iiw.make(tmp_path) / 'iiw'}",
-               "dataset.subsets=[docci_test]", "metrics=[length]")  # fmt: skip
+    lines = [{**test_iiw.DOCCI[0], "image": f"test_{k}"} for k in range(12)]
+    write_lines(tmp_path / "docci_test.jsonl", lines)
+    options = ("dataset=iiw", f"dataset.root={tmp_path}", "dataset.subsets=[docci_test]",
+               "metrics=[length]")  # fmt: skip
     arena = run_arena(tmp_path, *options)
     forced = run_any(tmp_path, *SMALL, *options, experiment="forced_choice", out="FORCED")
     expected = dict(zip(test_iiw.ORDER, (0.0, 0.0, 0.5, 1.0, 1.0), strict=True))
@@ -272,10 +274,12 @@ def test_aspects_are_categories_of_both_experiments_and_tests_of_one_use(tmp_pat
             key + aspect: value for aspect, value in expected.items()
         }
         assert [m.title for m in result.declared if m.title in expected] == list(expected)
+    assert "equal_length" not in arena.metric("Length").numbers.values  # no pair is
     assert [(t.source, t.part, t.key) for t in evidence_of(arena)] == [
         ("arena.aspects", aspect, f"agreement_{aspect}") for aspect in expected
     ]
-    best = {r.measure: r.value for r in arena.resampled if r.column == CEILING}
+    resampled = read_resampled(tmp_path / "OUT" / files.REPLICATES)
+    best = {r.measure: r.value for r in resampled if r.column == CEILING}
     assert [best[f"agreement_{aspect}"] for aspect in expected] == [1, 1, 0.5, 1, 1]
 
 
