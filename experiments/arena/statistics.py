@@ -53,9 +53,9 @@ STRENGTH_REPLICATES = 500  # of the Bradley-Terry fits, of which each column has
 FURTHER = "Further statistics"
 NOTES = (
     "{tie}.",
-    "Equal length: battles of captions that differ by at most {tolerance:g} words. Decided: "
-    "battles that are not ties. Δ at 75 %: the difference of scores that wins 75 % of the battles; "
-    "a dash: never.",
+    "Equal length: battles of captions that differ by at most {tolerance:g} words.",
+    "Decided: battles that are not ties. Δ at 75 %: the difference of scores that wins 75 % of the "
+    "battles; a dash: never.",
     "{bare:,} battles have no references.",
     "People: how often two ratings of one battle agree ({n_people:,} pairs of ratings).",
     "Systems are not ranked: {unranked}.",
@@ -152,7 +152,8 @@ def statistics(
             disagreements(battles, columns, gaps, 2 * arena.winner - 1),
         ),
         notes=tuple(fill_sentences(
-            NOTES, tie=EQUAL[battles.ties], tolerance=tolerance, unranked=unranked,
+            NOTES, tie=EQUAL[battles.ties], unranked=unranked,
+            tolerance=tolerance if EQUAL_LENGTH in [o.measure for o in tested] else None,
             bare=sum(not references for references in battles.references) or None,
             n_people=people and people.n,
         )),
