@@ -17,7 +17,7 @@ import pyarrow as pa
 from omegaconf import DictConfig
 
 from metaeval.data.judgments.battles import Battles
-from metaeval.data.judgments.pascal50s import VOTES, ForcedChoice, ScoringTable
+from metaeval.data.judgments.pascal50s import CATEGORIES, VOTES, ForcedChoice, ScoringTable
 from metaeval.experiments import (
     Extra,
     Floats,
@@ -85,7 +85,7 @@ def equally_long(first: Sequence[str], second: Sequence[str], tolerance: float =
 
 class PairSample(NamedTuple):
     """Pairs of captions as items, the resampled images [replicates, images], and group → bool [n],
-    the pairs of each category."""
+    the pairs of each category: PASCAL-50S's in their usual order, others as they come."""
 
     items: Items
     counts: Floats
@@ -97,13 +97,17 @@ class PairSample(NamedTuple):
         items: Items,
         category: Sequence[str],
         stats: DictConfig,
-        names: Iterable[str] | None = None,
     ) -> "PairSample":
-        """From the category of each pair; groups of these names, by default of all categories."""
+        """From the category of each pair."""
         of_pair = np.array(category, dtype=object)
-        every = dict.fromkeys(category) if names is None else names
+        every = dict.fromkeys([*(name for name in CATEGORIES if name in category), *category])
         groups = {name: np.asarray(of_pair == name, np.bool_) for name in every}
         return cls(items, items.resamples(stats), groups)
+
+    @property
+    def categories(self) -> Mapping[str, Mask]:
+        """The groups if there are several: one alone is all pairs."""
+        return self.groups if len(self.groups) > 1 else {}
 
     def mean(self, *groups: str) -> MeanOutcome:
         """The mean over these groups of the mean outcome in each; without groups, over all pairs"""

@@ -473,7 +473,7 @@ def triplet_columns(run: MeasuredResult) -> list[Column]:
     return [*means, *kinds]
 
 
-EDITED = "metrics=[bleu,meteor,rouge_l,cider,faier,tiger,vifidel,chair,controls]"
+EDITED = "metrics=[bleu,meteor,rouge_l,cider,bertscore,faier,tiger,vifidel,chair,controls]"
 
 
 def edit_columns(run: MeasuredResult) -> list[Column]:

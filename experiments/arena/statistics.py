@@ -43,7 +43,6 @@ EQUAL = {
     "wrong": "A tie of the metric, or a battle without a winner, counts as wrong",
     "drop": "Battles without a winner are left out; a tie of the metric counts one half",
 }
-ALL = "all battles"  # as a group
 PEOPLE = "people"
 TWO_RATINGS = (
     "how often two ratings of one battle agree; a metric, which may err less often than one "
@@ -54,9 +53,9 @@ STRENGTH_REPLICATES = 500  # of the Bradley-Terry fits, of which each column has
 FURTHER = "Further statistics"
 NOTES = (
     "{tie}.",
-    "Equal length: battles of captions that differ by at most {tolerance:g} words. Decided: "
-    "battles that are not ties. Δ at 75 %: the difference of scores that wins 75 % of the battles; "
-    "a dash: never.",
+    "Equal length: battles of captions that differ by at most {tolerance:g} words.",
+    "Decided: battles that are not ties. Δ at 75 %: the difference of scores that wins 75 % of the "
+    "battles; a dash: never.",
     "{bare:,} battles have no references.",
     "People: how often two ratings of one battle agree ({n_people:,} pairs of ratings).",
     "Systems are not ranked: {unranked}.",
@@ -153,7 +152,8 @@ def statistics(
             disagreements(battles, columns, gaps, 2 * arena.winner - 1),
         ),
         notes=tuple(fill_sentences(
-            NOTES, tie=EQUAL[battles.ties], tolerance=tolerance, unranked=unranked,
+            NOTES, tie=EQUAL[battles.ties], unranked=unranked,
+            tolerance=tolerance if EQUAL_LENGTH in [o.measure for o in tested] else None,
             bare=sum(not references for references in battles.references) or None,
             n_people=people and people.n,
         )),
@@ -178,8 +178,8 @@ def _facts(arena: BattleSample, winner_by: str) -> dict[str, Any]:
 def _outcomes(
     arena: BattleSample, gaps: Mapping[str, Mapping[int, Floats]], tolerance: float
 ) -> list[Outcomes]:
-    """What metrics are compared by: all battles, those of equal length, the decided ones, and each
-    category."""
+    """What metrics are compared by: all battles, those of equal length if they are of several
+    images, the decided ones, and each category."""
     battles, sample, preferred = arena.battles, arena.sample, 2 * arena.winner - 1
     by_draw = {name: by_n[battles.n_references[0]] for name, by_n in gaps.items()}
     outcomes = {
@@ -188,22 +188,21 @@ def _outcomes(
     }
     decided = {name: choice_outcomes(over_draws(gap), preferred) for name, gap in by_draw.items()}
     equal = equally_long(battles.first, battles.second, tolerance)
-    every = sample.mean()
-    several = list(sample.groups) if len(sample.groups) > 1 else []
-    # a category can have the name of all battles
-    titles = {name: f"{name} (category)" if name == ALL else name for name in several}
+    several = len(set(sample.items.image[equal].tolist())) > 1  # one image has no interval
+    every, best = sample.mean(), choice_outcomes(preferred, preferred, battles.ties)
     return [
-        Outcomes(AGREEMENT, outcomes, every, family="battles"),
-        Outcomes(EQUAL_LENGTH, restricted(equal, outcomes), every),
+        Outcomes(AGREEMENT, outcomes, every, family="battles", ceiling=best),
+        *([Outcomes(EQUAL_LENGTH, restricted(equal, outcomes), every)] if several else []),
         Outcomes(DECIDED, restricted(preferred != 0, decided), every),
         *(
             Outcomes(
-                Measure(f"agreement_{title}", title, unit="share"),
+                Measure(f"agreement_{name}", name, unit="share"),
                 outcomes,
                 sample.mean(name),
                 family="battles",
+                ceiling=best,
             )
-            for name, title in titles.items()
+            for name in sample.categories
         ),
     ]
 

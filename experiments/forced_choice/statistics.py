@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 from omegaconf import DictConfig
 
-from metaeval.data.judgments.pascal50s import CATEGORIES, LABELS, ForcedChoice
+from metaeval.data.judgments.pascal50s import LABELS, ForcedChoice
 from metaeval.experiments import Extra, Floats, Measure, MeasuredResult
 from metaeval.experiments.choices import (
     MEAN,
@@ -55,8 +55,7 @@ def statistics(
     """Accuracies by category and number of references, and the tests between metrics."""
     stats, columns = config.stats, [column for column, _ in scored_columns(scores.results)]
     people = (pairs.votes[:, 0] - pairs.votes[:, 1]).astype(np.float64)
-    categories = [name for name in CATEGORIES if name in pairs.category]  # in their usual order
-    sample = PairSample.of(choice_items(pairs), pairs.category, stats, categories)
+    sample = PairSample.of(choice_items(pairs), pairs.category, stats)
     outcomes = {
         n: {c.name: choice_outcomes(scores.gaps[c.name][n], people, pairs.ties) for c in columns}
         for n in pairs.n_references
@@ -64,11 +63,11 @@ def statistics(
     tested = list(category_outcomes(pairs, outcomes, sample))
     measured = measure(tested, columns, stats.confidence, alpha)
     known = published_accuracies(pairs, config.dataset.get("limit"))
-    ceiling = one_against_the_others(pairs, sample.groups) if pairs.labels == "direct" else {}
+    ceiling = one_against_the_others(pairs, sample.categories) if pairs.labels == "direct" else {}
     gaps = {c.name: over_draws(scores.gaps[c.name][max(pairs.n_references)]) for c in columns}
     return measured.result(
         scores.results,
-        {c.name: draw_deviations(c.name, outcomes, sample.groups) for c in columns},
+        {c.name: draw_deviations(c.name, outcomes, sample.categories) for c in columns},
         experiment="forced_choice",
         dataset=pairs.name,
         title=pairs.title,
@@ -85,7 +84,7 @@ def statistics(
             "average": pairs.average,
             "draws": pairs.draws,
             "n_references": pairs.n_references,
-            "categories": tuple(categories),
+            "categories": tuple(sample.categories),
         },
         declared=tuple(each.measure for each in tested),
         people_note=PEOPLE,
@@ -96,7 +95,7 @@ def statistics(
         },
         published=(known,) if known.values else (),
         extras=(
-            *label_agreement(pairs, sample.groups),
+            *label_agreement(pairs, sample.categories),
             disagreements(pairs, columns, gaps, people),
         ),
         notes=tuple(
@@ -114,8 +113,8 @@ def category_outcomes(
     pairs: ForcedChoice, outcomes: Mapping[int, Mapping[str, Floats]], sample: PairSample
 ) -> Iterator[Outcomes]:
     """The outcomes of all pairs and of each category, with each number of references."""
-    every = list(sample.groups) if pairs.average == "categories" else []
-    means = {MEAN: sample.mean(*every), **{name: sample.mean(name) for name in sample.groups}}
+    every = sample.categories if pairs.average == "categories" else ()
+    means = {"": sample.mean(*every), **{name: sample.mean(name) for name in sample.categories}}
     for n, by_draw in outcomes.items():
         of_columns = {name: over_draws(values) for name, values in by_draw.items()}
         for group, mean in means.items():
@@ -123,9 +122,9 @@ def category_outcomes(
 
 
 def measure_of(n_references: int, group: str) -> Measure:
-    """The accuracy in a category, or the mean, with so many references."""
+    """The accuracy in a category, or without one the mean, with so many references."""
     key, references = f"agreement_{n_references}", counted_noun(n_references, "reference")
-    if group == MEAN:
+    if not group:
         return Measure(key, "Mean accuracy", unit="share", group=references)
     return Measure(f"{key}_{group}", group, unit="share", group=references)
 
@@ -169,7 +168,7 @@ def one_against_the_others(pairs: ForcedChoice, categories: Mapping[str, Mask]) 
     lead = votes - votes[:, ::-1] - 1  # of the others with whom a voter of either side votes
     right = (votes * credit(lead)).sum(axis=1) / votes.sum(axis=1)
     values = {name: float(right[rows].mean()) for name, rows in categories.items()}
-    return {MEAN: float(np.mean(list(values.values()))), **values}
+    return {"": float(np.mean(list(values.values()) or right.tolist())), **values}
 
 
 def published_accuracies(pairs: ForcedChoice, limit: int | None) -> PublishedValues:
@@ -187,7 +186,10 @@ def published_accuracies(pairs: ForcedChoice, limit: int | None) -> PublishedVal
         source=source,
         why_not=None if ties == pairs.ties else f"add dataset.ties={ties}",
         values={
-            metric: {measure_of(n, group).key: value / 100 for group, value in of_metric.items()}
+            metric: {
+                measure_of(n, "" if group == MEAN else group).key: value / 100
+                for group, value in of_metric.items()
+            }
             for metric, of_metric in printed.items()
         },
     )

@@ -13,6 +13,8 @@ from metaeval.experiments.sensitivity.extras import KIND, POSITIVES
 from metaeval.results.measured import EXAMPLES, SETS, MeasuredResult
 
 GRADED = ("graded", "replace", "shuffle", "sample_size")  # experiments of graded corruption
+# pairs → who says which caption is better, where it is not the benchmark's authors
+JUDGES = {"reformulations": "people who improved the caption"}
 LONG = 30  # words of a mean caption from which battles are about long captions
 CHOICE = "agreement with people's choice"
 RATED: Mapping[str, Any] = {"judged": "people's ratings", "unit": "captions"}
@@ -21,7 +23,8 @@ MADE: Mapping[str, Any] = {
 }  # fmt: skip
 CHOSEN: Mapping[str, Any] = {"measure": CHOICE, "unit": "pairs"}
 BATTLES: Mapping[str, Any] = {
-    "measure": "agreement with the winners of battles", "judged": "people", "unit": "battles"
+    "measure": "agreement with the winners of battles", "judged": "people", "unit": "battles",
+    "ceiling_is": "every winner, ties one half",
 }  # fmt: skip
 # what a number is, who judged, what its n counts, and what the best value is, by source
 SOURCES: Mapping[str, Mapping[str, Any]] = {
@@ -31,7 +34,6 @@ SOURCES: Mapping[str, Mapping[str, Any]] = {
     },
     "pairs.kinds": {
         "measure": "share of pairs with the true caption higher", "unit": "pairs",
-        "judged": "the benchmark's authors",
     },
     "forced_choice.direct": CHOSEN,
     "forced_choice.consensus": CHOSEN,
@@ -54,6 +56,7 @@ SOURCES: Mapping[str, Mapping[str, Any]] = {
     },
     "arena.agreement": BATTLES,
     "arena.long": BATTLES,
+    "arena.aspects": BATTLES,
     "attack.resists": {
         "measure": "share of images on which the search failed, equal scores half", **MADE,
         "ceiling_is": "never fooled", "corrupted": False, "constant": 0.5,
@@ -127,9 +130,10 @@ def _graded(result: MeasuredResult) -> Iterator[DeclaredTest]:
 
 def _pairs(result: MeasuredResult) -> Iterator[DeclaredTest]:
     main = f"{result.declared[0].key}_"
+    judged = JUDGES.get(result.dataset, "the benchmark's authors")
     for key in result.controls:
         if key.startswith(main):
-            yield _test("pairs.kinds", key.removeprefix(main), key)
+            yield _test("pairs.kinds", key.removeprefix(main), key, judged=judged)
 
 
 def _forced_choice(result: MeasuredResult) -> Iterator[DeclaredTest]:
@@ -209,6 +213,11 @@ def _example(record: Mapping[str, Any], what: str) -> Example:
 
 
 def _arena(result: MeasuredResult) -> Iterator[DeclaredTest]:
+    if result.dataset == "iiw":  # nobody was asked which of two descriptions is better
+        for measure in result.declared:
+            if measure.key == f"{AGREEMENT.key}_{measure.title}":
+                yield _test("arena.aspects", measure.title, measure.key)
+        return
     systems = [extra.records for extra in result.extras if extra.name == SYSTEMS]
     known = [s["words"] for records in systems for s in records if s["words"] is not None]
     is_long = bool(known) and sum(known) / len(known) >= LONG

@@ -187,14 +187,18 @@ def require_one_identity(results: Iterable[tuple[str, MeasuredResult]]) -> None:
 
 
 def _columns(runs: Sequence[ItemRun], uses: Uses) -> dict[str, MetricResult]:
-    """Column → its entry in the first run in which it has numbers, else in any run; without parts,
-    scores that no run has as the headline of a metric, and controls that no use shows."""
+    """Column → its entry in the first run in which it has numbers, else in any run: of metrics that
+    ran in none. Without parts, scores that no run has as the headline of a metric, and controls
+    that no use shows."""
     headlines = {m.name for run in runs for m in run.metrics if m.column.headline}
+    ran = {m.family for run in runs for m in run.metrics if m.ok}
     known: dict[str, MetricResult] = {}
     for run in runs:
         for metric in run.metrics:
             column = metric.column
             if column.part_of is not None or column.model == DEMONSTRATION:
+                continue
+            if not metric.ok and metric.family in ran:  # skipped where its data lack references
                 continue
             if metric.name not in headlines or not _has_cell(metric, uses, *uses.uses):
                 continue

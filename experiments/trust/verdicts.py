@@ -36,7 +36,7 @@ BATTERIES = ("quick", "standard", "full")
 CONSTANT = "a constant score"
 LOWEST = -100.0  # the skill of a draw that leaves nothing to be gained
 FEW = "{n:,} {unit}; a test needs {least}"
-NO_CONTROL = "its run has no {}: run it with metrics that contain all of metric_groups.controls"
+NO_CONTROL = "its run has no scores of {}; metrics must contain all of metric_groups.controls"
 NO_REPLICATES = "its run has no replicates.parquet: run it again with this version"
 NO_ROOM = "{} alone has {:.2f} of {:.2f}"
 _Share = Annotated[float, Field(ge=0, lt=1)]
@@ -254,7 +254,7 @@ def _why_not(made: Evidence, rules: Rules, blind: Iterable[str]) -> str | None:
         return NO_REPLICATES
     missing = [name for name in blind if name not in made.families.values()]
     if missing or not made.blind:
-        return NO_CONTROL.format(" and no ".join(missing or ["control with a value"]))
+        return NO_CONTROL.format(" and ".join(missing or ["control with a value"]))
     controls = {name: made.rows[name, ""] for name in made.blind}
     n = min(row.n_units for row in controls.values())
     if n < rules.least_images:

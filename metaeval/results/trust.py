@@ -42,5 +42,6 @@ def answer_of(use: Mapping[str, Any]) -> str:
 
 
 def size_of(use: Mapping[str, Any]) -> str:
-    """ "3 tests: 9,300 pairs, 1,000 images"."""
-    return f"{use['tests']} test{'s' * (use['tests'] != 1)}: {use['n'].replace(';', ',')}"
+    """ "3 tests: 9,300 pairs, 1,000 images"; the tests alone where no metric has all of them."""
+    tests = f"{use['tests']} test{'s' * (use['tests'] != 1)}"
+    return f"{tests}: {use['n'].replace(';', ',')}" if use["n"] else tests

@@ -327,7 +327,7 @@ def of_machines(n: int, total: float, value: float | None, count: int) -> dict[s
     return correlations_of(n, total, {"without Human": (count, value)})
 
 
-CHOICE, HC = measure_of(5, "mean"), measure_of(5, "HC")
+CHOICE, HC = measure_of(5, ""), measure_of(5, "HC")
 # what a table shows, its name, the results of its commands, its lines
 WRITTEN: dict[str, tuple[str, list[MeasuredResult], list[str]]] = {
     "no sentences here, and an experimental kind: neither has a column": (

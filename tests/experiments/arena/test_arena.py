@@ -11,12 +11,15 @@ import pytest
 from scipy import optimize, stats
 
 from metaeval.errors import ConfigError
+from metaeval.experiments.trust.findings import evidence_of
 from metaeval.reports.measured import write_report
 from metaeval.results.measured import MeasuredResult
+from metaeval.results.resampled import CEILING, read_resampled
 from metaeval.runs import files
 from metaeval.runs.answers import ANSWERS
 from tests.data.judgments.test_battles import caparena
 from tests.data.judgments.test_judgments import pascal50s
+from tests.data.pairs import test_iiw
 from tests.experiments.judgments.test_judgments import run_any
 from tests.loopback import LoopbackEndpoint
 from tests.shared import write_lines
@@ -173,12 +176,12 @@ NO_SYSTEMS = "Systems are not ranked: the systems of the battles are not known."
         # Ann says first and tie (mean .75), Bob second: agreement 1 − .75, of one pair
         ("rater\n1,a dog,a cat,first,ann\n1,a cat,a dog,tie,ann\n1,a dog,a cat,second,bob\n"
          "2,a dog,a cat,first,ann\n2,a dog,a cat,first,ann\n", raters, (0.25, 1, 2, NO_SYSTEMS)),
-        # a category has the name of all battles
+        # categories in the order of the file
         ("category\n" + "".join(
             f"{k},a dog runs,a cat,{'first' if k % 2 else 'second'},"
             f"{'all battles' if k % 2 else 'other'}\n" for k in range(8)
         ), agreements, {"agreement": (0.5, 8), "agreement_other": (0.0, 4),
-                        "agreement_all battles (category)": (1.0, 4)}),
+                        "agreement_all battles": (1.0, 4)}),
         # two parts of the systems, and no ranking
         ("first_system,second_system\n1,a dog,the cat sat,first,p,q\n"
          "2,a dog,the cat sat,first,r,s\n",
@@ -254,6 +257,33 @@ def test_pascal50s_as_battles_agrees_with_forced_choice(tmp_path: Path) -> None:
             accuracy = forced.metric(name).numbers[f"agreement_5_{category}"]
             mine = result.metric(name).numbers[f"agreement_{category}"]
             assert mine.value == pytest.approx(accuracy.value, abs=1e-12)
+
+
+def test_aspects_are_categories_of_both_experiments_and_tests_of_one_use(tmp_path: Path) -> None:
+    """The second description is longer; the first one wins by two aspects, one is a tie."""
+    lines = [{**test_iiw.DOCCI[0], "image": f"test_{k}"} for k in range(12)]
+    write_lines(tmp_path / "docci_test.jsonl", lines)
+    options = ("dataset=iiw", f"dataset.root={tmp_path}", "dataset.subsets=[docci_test]",
+               "metrics=[length]")  # fmt: skip
+    arena = run_arena(tmp_path, *options)
+    forced = run_any(tmp_path, *SMALL, *options, experiment="forced_choice", out="FORCED")
+    expected = dict(zip(test_iiw.ORDER, (0.0, 0.0, 0.5, 1.0, 1.0), strict=True))
+    for result, key in ((arena, "agreement_"), (forced, "agreement_0_")):
+        values = result.metric("Length").numbers.values
+        assert {k: e.value for k, e in values.items() if k.startswith(key)} == {
+            key + aspect: value for aspect, value in expected.items()
+        }
+        assert [m.title for m in result.declared if m.title in expected] == list(expected)
+    assert "Equal length" not in [
+        *(m.title for m in arena.declared),
+        *(n[:12] for n in arena.notes),
+    ]
+    assert [(t.source, t.part, t.key) for t in evidence_of(arena)] == [
+        ("arena.aspects", aspect, f"agreement_{aspect}") for aspect in expected
+    ]
+    resampled = read_resampled(tmp_path / "OUT" / files.REPLICATES)
+    best = {r.measure: r.value for r in resampled if r.column == CEILING}
+    assert [best[f"agreement_{aspect}"] for aspect in expected] == [1, 1, 0.5, 1, 1]
 
 
 def test_what_is_not_for_battles_is_refused(tmp_path: Path) -> None:

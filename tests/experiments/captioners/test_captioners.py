@@ -494,3 +494,9 @@ def test_a_metrics_agreement_is_its_mean_tau_b_with_the_others(tmp_path: Path) -
         value = result.metric(name).numbers.value("mean_tau_b")
         assert value == pytest.approx(np.nanmean(others), abs=1e-12), name
     assert len(names) > 2
+
+
+def test_the_replicates_suffice_for_mean_ranks_of_eleven_systems() -> None:
+    """The least p-value of all pairs of replicates, after Holm's correction over 55 pairs."""
+    replicates = compose_config(["experiment=captioners"]).stats.replicates
+    assert 55 * 2 / (replicates + 1) < 0.05

@@ -10,6 +10,7 @@ import pytest
 
 from metaeval.experiments.trust.verdicts import Uses, robustness
 from metaeval.results.measured import MeasuredResult
+from metaeval.results.trust import answer_of
 from metaeval.stats.resampling.items import Floats
 from tests.experiments.trust.trust_cases import (
     RULES,
@@ -117,7 +118,7 @@ def test_a_run_needs_replicates_and_every_blind_control() -> None:
     without = replace(run, result=run.result.model_copy(update={"metrics": others}))
     for changed, reason in (
         (replace(run, resampled=()), "no replicates.parquet"),
-        (without, "no length"),
+        (without, "no scores of length"),
     ):
         (one,) = rows(trust_result(changed), "silent")
         assert reason in one["reason"]
@@ -132,6 +133,12 @@ def test_a_control_without_a_value_is_there_all_the_same() -> None:
     )
     cell = cell_of(trust_result(replace(run, resampled=undefined)), "A")
     assert (cell["word"], cell["control"]) == ("shown", "Brevity")
+
+
+def test_a_use_whose_tests_no_metric_has() -> None:
+    """As aspects of long descriptions, of which metrics with references have no score."""
+    (use,) = rows(trust_result(item_run("a", {})), "uses", id="pairs")
+    assert (use["tests"], answer_of(use)) == (1, "no metric has all tests (1 test)")
 
 
 def test_a_baseline_is_no_bar_and_never_shown() -> None:
