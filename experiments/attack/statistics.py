@@ -20,7 +20,7 @@ from metaeval.experiments.attack.searches import (
     search_false,
 )
 from metaeval.experiments.measure import Items, MeanOutcome, Outcomes
-from metaeval.results.base import Estimate, Measured, MetricResult
+from metaeval.results.base import Estimate, MetricResult
 from metaeval.results.measured import Extra
 from metaeval.results.run import Measure
 from metaeval.search.beam import SearchLimits, Trace, Trial
@@ -405,11 +405,6 @@ def declared(calls: int) -> tuple[Measure, ...]:
         Measure("inflation_unknown", "inflation, unknown", shown=False, best="lowest"),
         Measure("generic", "generic outranks", shown=False, unit="share", best="lowest"),
     )
-
-
-def attack_measures(numbers: AttackStatistics, tested: Mapping[str, Estimate]) -> Measured:
-    """The measures and facts of one metric; `tested` are those that metrics are compared by."""
-    return Measured(values={**tested, **numbers.values}, facts=numbers.facts)
 
 
 def attack_outcomes(attacked: Mapping[str, AttackStatistics], stats: DictConfig) -> list[Outcomes]:

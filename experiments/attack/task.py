@@ -28,7 +28,6 @@ from metaeval.experiments.attack.statistics import (
     Defence,
     Preferences,
     attack_extras,
-    attack_measures,
     attack_outcomes,
     attack_pair,
     attack_statistics,
@@ -345,19 +344,13 @@ class Attack(
             [column for column in columns.values() if column.name in attacked],
             stats.confidence,
         )
-        metrics = tuple(
-            s.result(
-                headline_column(s.columns),
-                attack_measures(attacked[name], tested.values[name])
-                if (name := columns[s.family].name) in attacked
-                else None,
-            )
-            for s in scores.scored
-        )
-        extras = attack_extras(
-            metrics, attacked, scores.controls, scores.preferences, scores.defences
-        )
-        return MeasuredResult(
+        for name, numbers in attacked.items():
+            tested.values[name] |= numbers.values
+        heads = {column.name for column in columns.values()}
+        result = tested.result(
+            scores.scored,
+            {name: numbers.facts for name, numbers in attacked.items()},
+            left_out={c.name for s in scores.scored for c in s.columns} - heads,
             experiment=self.name,
             dataset=data.name,
             facts={
@@ -366,15 +359,14 @@ class Attack(
                 "Changed words": f"at most {self.edits}",
             },
             settings=self._settings(data, scores, record.config),
-            metrics=metrics,
             declared=declared(self.budgets[-1]),
-            comparisons=tested.comparisons,
-            controls=tested.controls,
-            resampled=tuple(tested.resampled),
-            extras=(*extras, self._examples(data, scores)),
             notes=tuple(fill_sentences(NOTES, rule=rule_of(data))),
             caveat="".join(fill_sentences(CAVEATS, no_fluency=scores.no_fluency)),
         )
+        extras = attack_extras(
+            result.metrics, attacked, scores.controls, scores.preferences, scores.defences
+        )
+        return result.model_copy(update={"extras": (*extras, self._examples(data, scores))})
 
     def _attacked(
         self, scores: AttackScores, columns: Mapping[str, ScoreColumn], stats: DictConfig

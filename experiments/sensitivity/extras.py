@@ -5,9 +5,10 @@ from typing import NamedTuple
 
 from metaeval.experiments.sensitivity.combinations import Sets, severities
 from metaeval.experiments.sensitivity.profile import SensitivityCell
-from metaeval.results.base import Cell, Estimate, Measured, MetricResult
+from metaeval.results.base import Cell, Estimate, Measured
 from metaeval.results.measured import EXAMPLES, SETS, Extra
 from metaeval.results.sentences import join_names
+from metaeval.runs.records import ScoreColumn
 
 WORST = 3  # sets that a metric misses, with captions
 
@@ -45,13 +46,13 @@ def _with_verdict(cells: Mapping[str, SensitivityCell], *verdicts: str) -> list[
 
 
 def sensitivity_extras(
-    metrics: Sequence[MetricResult],
+    every: Sequence[ScoreColumn],
     of_metrics: Mapping[str, NumbersOfMetric],
     sets: Sets,
     kinds: Sequence[str],
 ) -> Iterator[Extra]:
     """The metrics that see most first, controls last."""
-    columns = [m.column for m in metrics if m.name in of_metrics and m.column.part_of is None]
+    columns = [c for c in every if c.part_of is None]
     columns.sort(key=lambda c: (c.control, -(of_metrics[c.name].measured.value(MEAN_AUC) or 0.0)))
     order = {column.name: of_metrics[column.name] for column in columns}
     yield Extra.of(

@@ -186,14 +186,13 @@ def statistics(
     of_metrics = {
         name: _numbers(name, tables, cells, measured, applied) for name, cells in profiles.items()
     }
-    metrics = tuple(
-        scored.result(k, of_metrics[c.name].measured if c.name in of_metrics else None)
-        for scored in results
-        for k, c in enumerate(scored.columns)
-    )
     defined = _defined(of_metrics)
+    for key in measured.comparisons.keys() - defined:
+        del measured.comparisons[key]
     made = [entry for entry in sets if entry.n_applied]
-    return MeasuredResult(
+    return measured.result(
+        results,
+        {name: of.measured.facts for name, of in of_metrics.items()},
         experiment="sensitivity",
         dataset=dataset.name,
         facts={
@@ -202,12 +201,8 @@ def statistics(
             "Harmless sets": sum(entry.expected != "lower" for entry in made),
         },
         settings=of_stats(config.stats),
-        metrics=metrics,
         declared=tuple(m for m in _declared(tables.kinds, tables.by_severity) if m.key in defined),
-        comparisons={key: of for key, of in measured.comparisons.items() if key in defined},
-        controls=measured.controls,
-        resampled=tuple(measured.resampled),
-        extras=tuple(sensitivity_extras(metrics, of_metrics, sets, list(tables.kinds))),
+        extras=tuple(sensitivity_extras(columns, of_metrics, sets, list(tables.kinds))),
         notes=tuple(_notes(sets, tables.sorts)),
     )
 
@@ -276,8 +271,7 @@ def _numbers(
     positives = {
         sets[k].set: Rewrites(sets, tables.sorts, counts, None, [k]) for k in harmless(sets)
     }
-    values = {
-        **measured.values[name],
+    measured.values[name] |= {
         SEVERITY: replicated_mean(severity_order(table, sets), counts).estimate(confidence),
         "harmless": mean_auc.of(table, tables.expected("same")).estimate(confidence),
         "missed": Estimate(value=len(missed(cells))),
@@ -295,7 +289,7 @@ def _numbers(
         "undecided_harmless": undecided.count("same"),
     }
     return NumbersOfMetric(
-        Measured(values=values, facts=facts),
+        Measured(values=measured.values[name], facts=facts),
         cells,
         {label: of.of(table).estimate(confidence) for label, of in positives.items()},
     )

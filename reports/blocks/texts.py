@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
@@ -16,9 +16,6 @@ from metaeval.reports.shared.provenance import reproduction
 from metaeval.reports.shared.run import LoadedRun
 from metaeval.results.measured import Extra
 from metaeval.results.sentences import sentences
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 class Block(NamedTuple):
@@ -51,7 +48,7 @@ class Block(NamedTuple):
     html: Markup
     folded: bool = False
     tables: tuple[PrintTable, ...] = ()
-    figures: Mapping[str, LazyFigure | Figure] = {}
+    figures: Mapping[str, LazyFigure] = {}
     data: Mapping[str, str] = {}
     levels: int = 1
     embedded: bool = False

@@ -187,27 +187,24 @@ def compare_systems(
     width = exact[0].shape[2]
     drawn = [_of_all(of_sums, _weighted(counts, side), width) for side in sides]
     swapped = _swapped(sides, of_sums, width, permutations, seed)
-    results = []
-    for p, both in enumerate(exact):
-        observed, gaps = of_sums(both.sum(axis=1)), swapped[0][p] - swapped[1][p]
-        results.append(
-            [
-                _difference(
-                    observed[:, c],
-                    (drawn[0][p][:, c], drawn[1][p][:, c]),
-                    gaps[:, c],
-                    # a mean has its own images, scores that share their sums share their images
-                    int(
-                        (~missing[p][:, [c] if of_sums is mean_of_sums else slice(None)])
-                        .all(axis=1)
-                        .sum()
-                    ),
-                    confidence,
-                )
-                for c in range(observed.shape[1])
-            ]
+    return [
+        _differences(
+            of_sums(both.sum(axis=1)),
+            (drawn[0][p], drawn[1][p]),
+            swapped[0][p] - swapped[1][p],
+            _images_of_each(~missing[p], of_sums),
+            confidence,
         )
-    return results
+        for p, both in enumerate(exact)
+    ]
+
+
+def _images_of_each(known: npt.NDArray[np.bool_], of_sums: OfSums) -> npt.NDArray[np.integer]:
+    """How many images each score is of: a mean has its own, scores that share their sums share
+    their images."""
+    if of_sums is mean_of_sums:
+        return known.sum(axis=0)
+    return np.full(known.shape[1], known.all(axis=1).sum())
 
 
 def _swapped(
@@ -225,6 +222,21 @@ def _swapped(
     return [
         _of_all(of_sums, side.sum(axis=0) + sign * moved, width)
         for side, sign in ((sides[1], 1.0), (sides[0], -1.0))
+    ]
+
+
+def _differences(
+    observed: Floats,
+    drawn: tuple[Floats, Floats],
+    gaps: Floats,
+    n_images: npt.NDArray[np.integer],
+    confidence: float,
+) -> list[SystemDifference]:
+    """The results of all scores of a pair."""
+    of_scores = zip(observed.T, drawn[0].T, drawn[1].T, gaps.T, strict=True)
+    return [
+        _difference(both, (a, b), gap, int(n_images[c]), confidence)
+        for c, (both, a, b, gap) in enumerate(of_scores)
     ]
 
 
