@@ -24,13 +24,10 @@ class NumbersOfMetric(NamedTuple):
     ----------
     cells
         Set → what the metric sees of it.
-    positives
-        Harmless set → how often its captions score above a near-copy.
     """
 
     measured: Measured
     cells: Mapping[str, SensitivityCell]
-    positives: Mapping[str, Estimate]
 
 
 def missed(cells: Mapping[str, SensitivityCell]) -> list[str]:
@@ -130,7 +127,6 @@ def _misses(order: Mapping[str, NumbersOfMetric], controls: set[str]) -> Extra:
 DATA = {
     PROFILE_CELLS: "Every metric and change",
     EXAMPLES: "Captions on which metrics err most",
-    "positives": "Harmless changes above near-copies",
 }
 
 
@@ -141,9 +137,8 @@ def _data(of_metrics: Mapping[str, NumbersOfMetric]) -> list[Extra]:
         for set_name, cell in of.cells.items():
             numbers = cell._asdict()
             del numbers["examples"]
-            for key in ("beyond_fluency", "refined"):
-                estimate = numbers.pop(key) or Estimate(value=None)
-                numbers |= {key: estimate, f"{key}_n": estimate.n}
+            beyond = numbers.pop("beyond_fluency") or Estimate(value=None)
+            numbers |= {"beyond_fluency": beyond, "beyond_fluency_n": beyond.n}
             cells.append({"metric": name, "set": set_name, **numbers})
     records = {
         PROFILE_CELLS: cells,
@@ -152,11 +147,6 @@ def _data(of_metrics: Mapping[str, NumbersOfMetric]) -> list[Extra]:
             for name, of in of_metrics.items()
             for set_name, cell in of.cells.items()
             for example in cell.examples
-        ],
-        "positives": [
-            {"metric": name, "set": set_name, "share": share, "n": share.n}
-            for name, of in of_metrics.items()
-            for set_name, share in of.positives.items()
         ],
     }
     return [Extra.of(name, title, records[name], kind="data") for name, title in DATA.items()]
