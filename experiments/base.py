@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import pandas as pd
 from omegaconf import DictConfig
@@ -115,8 +115,9 @@ class MetricExperiment(Experiment, Generic[Data, Scores]):
         scores.parquet."""
 
     def passes(self, scores: Scores) -> Sequence[Pass]:
-        """The outcome of each metric, for `run.json` and for `strict`; here of a list of them."""
-        return [Pass(scored) for scored in cast(list[MetricScores], scores)]
+        """The outcome of each metric, for `run.json` and for `strict`; here of a list of them, or
+        of those in `scores.metrics`."""
+        return [Pass(scored) for scored in getattr(scores, "metrics", scores)]
 
     @abstractmethod
     def statistics(self, data: Data, scores: Scores, record: RunRecord) -> MeasuredResult:

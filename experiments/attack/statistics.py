@@ -201,9 +201,7 @@ def best_false(
     chosen: dict[int, Trial] = {}
     traces = next(iter(outcome.false.values()))
     for i in usable(outcome, material):
-        trials = traces[i].trials[: limits.calls]
-        scored = [t for t in trials if t.admitted and not np.isnan(t.score)]
-        ordered = sorted(scored, key=lambda t: -t.score)
+        ordered = traces[i].best_first(limits.calls)
         if (best := next((t for t in ordered if material.is_false(t, i)), None)) is not None:
             chosen[i] = best
     return chosen
@@ -236,12 +234,12 @@ def _inflation(
     gains: dict[str, list[float]] = {}
     spread = spread_of(outcome)
     for key, traces in (("inflation", outcome.known), ("inflation_unknown", outcome.unknown)):
-        best = [trace.best(calls) for trace in traces]
         gains[key] = [
-            (t.score - outcome.human[i]) / spread if t is not None else np.nan
-            for i, t in enumerate(best)
+            (best[0].score - outcome.human[i]) / spread if best else np.nan
+            for i, trace in enumerate(traces)
+            for best in [trace.best_first(calls)]
         ]
-    longest = [trial for trace in outcome.known if (trial := trace.best(calls)) is not None]
+    longest = [best[0] for trace in outcome.known if (best := trace.best_first(calls))]
     return {key: average(np.array(of), stats) for key, of in gains.items()}, {
         "words": _mean([len(trial.draft.words) for trial in longest]),
         "human_words": _mean(

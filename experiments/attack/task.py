@@ -11,6 +11,7 @@ import numpy as np
 from omegaconf import DictConfig
 
 from metaeval.corruptions.language.parsed import parse
+from metaeval.corruptions.own.function import difference
 from metaeval.data.dataset import CaptionDataset, ImageId
 from metaeval.data.system_captions import find_system_files, read_system_captions
 from metaeval.errors import ConfigError, MetaevalError
@@ -39,7 +40,7 @@ from metaeval.experiments.attack.statistics import (
     share,
     usable,
 )
-from metaeval.experiments.base import MetricExperiment, Pass
+from metaeval.experiments.base import MetricExperiment
 from metaeval.experiments.measure import measure
 from metaeval.experiments.record import (
     RunRecord,
@@ -57,7 +58,7 @@ from metaeval.results.base import Estimate
 from metaeval.results.measured import EXAMPLES, Extra, MeasuredResult
 from metaeval.results.notes import fill_sentences
 from metaeval.runs import files
-from metaeval.runs.records import HUMAN, Edit, ScoreColumn, Version
+from metaeval.runs.records import HUMAN, ScoreColumn, Version
 from metaeval.runs.store import CacheError, Store
 from metaeval.scoring import MetricScores, failed_with
 from metaeval.search.beam import SearchLimits
@@ -84,7 +85,7 @@ class AttackScores:
     """What the searches found, and the scores of what they found under every metric."""
 
     material: Material
-    scored: list[MetricScores] = field(default_factory=list)
+    metrics: list[MetricScores] = field(default_factory=list)
     attacked: dict[str, AttackOutcome] = field(default_factory=dict)  # by family
     no_fluency: str | None = None
     controls: dict[str, Estimate] = field(default_factory=dict)
@@ -200,7 +201,7 @@ class Attack(
         captions = files.read_run_table(record.out / files.CAPTIONS)
         scored = score_all(metrics.values(), data, captions, record.config)
         write_scores(record.out, captions, scored)
-        result.scored = [
+        result.metrics = [
             failed_with(s, result.failed[s.family])
             if s.family in result.failed
             else _with_search(s, result.attacked.get(s.family))
@@ -252,7 +253,7 @@ class Attack(
         """By the column of each metric that was attacked: who prefers the captions against it."""
         rows = self._versions(data, scores)
         columns = {}
-        for scored in scores.scored:
+        for scored in scores.metrics:
             if scored.scores is not None and scored.family in scores.attacked:
                 column = scored.columns[k := headline_column(scored.columns)]
                 values = scored.scores[:, k] * (1 if column.higher_is_better else -1)
@@ -288,7 +289,7 @@ class Attack(
     ) -> list[Defence]:
         """All pairs of metrics, and a search against those that resist best."""
         family = {}
-        for scored in scores.scored:
+        for scored in scores.metrics:
             column = scored.columns[headline_column(scored.columns)]
             if column.name in scores.preferences and not column.control:
                 family[column.name] = scored.family
@@ -319,9 +320,10 @@ class Attack(
         for family, outcome in result.attacked.items():
             for i, trial in best_false(outcome, result.material, self.limits).items():
                 text, source = trial.draft.text, data.human[i]
+                edits = difference(source, text, None).edits
                 version = Version(
                     f"against {family}", 0, text, source, expected="lower",
-                    severity="critical", harm=trial.draft.harm, edits=_edits(source, text),
+                    severity="critical", harm=trial.draft.harm, edits=edits,
                 )  # fmt: skip
                 rows.append((data.image_ids[i], version))
         rows += [
@@ -330,14 +332,11 @@ class Attack(
         ]
         return rows
 
-    def passes(self, scores: AttackScores) -> Sequence[Pass]:
-        return [Pass(scored) for scored in scores.scored]
-
     def statistics(
         self, data: CaptionDataset, scores: AttackScores, record: RunRecord
     ) -> MeasuredResult:
         stats = record.config.stats
-        columns = {s.family: s.columns[headline_column(s.columns)] for s in scores.scored}
+        columns = {s.family: s.columns[headline_column(s.columns)] for s in scores.metrics}
         attacked = self._attacked(scores, columns, stats)
         tested = measure(
             attack_outcomes(attacked, stats),
@@ -348,9 +347,9 @@ class Attack(
             tested.values[name] |= numbers.values
         heads = {column.name for column in columns.values()}
         result = tested.result(
-            scores.scored,
+            scores.metrics,
             {name: numbers.facts for name, numbers in attacked.items()},
-            left_out={c.name for s in scores.scored for c in s.columns} - heads,
+            left_out={c.name for s in scores.metrics for c in s.columns} - heads,
             experiment=self.name,
             dataset=data.name,
             facts={
@@ -379,7 +378,7 @@ class Attack(
                 scores.attacked[scored.family], material, self.limits, self.budgets, stats,
                 best_of_n(scored.family, scores.attacked, others, material.pool, stats),
             )
-            for scored in scores.scored
+            for scored in scores.metrics
             if scored.family in scores.attacked and scored.status == "ok"
         }  # fmt: skip
 
@@ -403,7 +402,7 @@ class Attack(
     def _examples(self, data: CaptionDataset, scores: AttackScores) -> Extra:
         """The first successes against each metric."""
         records = []
-        for scored in scores.scored:
+        for scored in scores.metrics:
             outcome = scores.attacked.get(scored.family)
             if outcome is None or scored.status != "ok":
                 continue
@@ -452,19 +451,3 @@ def _with_search(scored: MetricScores, outcome: AttackOutcome | None) -> MetricS
 
 def _human(text: str) -> Version:
     return Version(HUMAN, 0, text, text, realised_rate=0.0)
-
-
-def _edits(source: str, text: str) -> tuple[Edit, ...]:
-    """The words that differ, one edit each."""
-    from difflib import SequenceMatcher
-
-    old, new = source.split(), text.split()
-    edits = []
-    for kind, i, j, k, m in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if kind == "equal":
-            continue
-        for step in range(max(j - i, m - k)):
-            before = old[i + step] if i + step < j else ""
-            after = new[k + step] if k + step < m else ""
-            edits.append(Edit(min(i + step, j), before, after))
-    return tuple(edits)

@@ -25,7 +25,6 @@ from metaeval.experiments import (
     Metric,
     MetricExperiment,
     MetricScores,
-    Pass,
     RunRecord,
     Version,
     dataset_info,
@@ -230,9 +229,6 @@ class Retrieval(
             table = pa.Table.from_pandas(pd.concat(tables), preserve_index=False)
             files.write_arrow(record.out / files.SCORES, table)
         return SearchScores(outcomes, ranks)
-
-    def passes(self, scores: SearchScores) -> Sequence[Pass]:
-        return [Pass(outcome) for outcome in scores.metrics]
 
     def statistics(
         self, data: CaptionDataset, scores: SearchScores, record: RunRecord
