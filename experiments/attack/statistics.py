@@ -1,11 +1,10 @@
-"""What searches found, as numbers: of each metric, of transfer, and of pairs of metrics."""
+"""What searches found, as numbers: of each metric, and of transfer."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +16,6 @@ from metaeval.experiments.attack.searches import (
     AttackOutcome,
     Material,
     generic_captions,
-    search_false,
 )
 from metaeval.experiments.measure import Items, MeanOutcome, Outcomes
 from metaeval.results.base import Estimate, MetricResult
@@ -25,7 +23,6 @@ from metaeval.results.measured import Extra
 from metaeval.results.run import Measure
 from metaeval.search.beam import SearchLimits, Trace, Trial
 from metaeval.search.pool import Pool, chance_of_choice
-from metaeval.search.target import Target
 
 COPIED, LENGTH = "references copied", "same length"
 CONSTRAINTS = ("fluent", "unconstrained", COPIED, LENGTH)
@@ -61,25 +58,6 @@ class AttackStatistics(NamedTuple):
     curves: Mapping[str, Mapping[str, Curve]]
     resisted: Floats
     gains: Floats
-
-
-class Defence(NamedTuple):
-    """Two metrics of which the lower rank counts: a caption must rank high by both.
-
-    Attributes
-    ----------
-    metrics
-        Their names.
-    transferred
-        Share of images on which the false caption found against either metric is preferred by
-        both; of the two searches, the more successful one.
-    searched
-        Success rate of a search against the pair itself; `None` where it was not made.
-    """
-
-    metrics: tuple[str, str]
-    transferred: Estimate
-    searched: Estimate | None = None
 
 
 def share(successes: npt.NDArray[np.bool_]) -> Estimate:
@@ -265,8 +243,6 @@ class Preferences:
 
     Attributes
     ----------
-    usable
-        [n] Images of which a false caption was found and the metric has a score.
     fooled
         [n] Images on which the search against the metric itself succeeded.
     prefers
@@ -275,7 +251,6 @@ class Preferences:
         The same → [n] whether it has both scores.
     """
 
-    usable: Flags
     fooled: Flags
     prefers: Mapping[str, Flags]
     known: Mapping[str, Flags]
@@ -290,44 +265,6 @@ def transfer(preferences: Mapping[str, Preferences]) -> dict[tuple[str, str], Es
         for source, preference in preferences.items()
         for target in preference.prefers
     }
-
-
-def defences(preferences: Mapping[str, Preferences], metrics: Sequence[str]) -> list[Defence]:
-    """Each pair of metrics under the captions found against either; least successful first."""
-    pairs = []
-    for pair in combinations(metrics, 2):
-        both = []
-        for source in pair:
-            preference = preferences[source]
-            won = preference.fooled & np.logical_and.reduce([preference.prefers[t] for t in pair])
-            both.append(share(won[preference.usable]))
-        worst = max(both, key=lambda e: e.value or 0.0)
-        pairs.append(Defence(metrics=pair, transferred=worst))
-    return sorted(pairs, key=lambda d: (d.transferred.value or 0.0, d.metrics))
-
-
-def attack_pair(
-    targets: tuple[Target, Target],
-    attacked: tuple[AttackOutcome, AttackOutcome],
-    material: Material,
-    limits: SearchLimits,
-    images: int,
-) -> Flags:
-    """[n] Whether the search finds a false caption that both metrics prefer to the human one.
-
-    The search maximises the smaller of the two gains, in units of each metric's spread; that is
-    above 0 where both metrics prefer the caption.
-    """
-    rows = sorted({*usable(attacked[0], material)} & {*usable(attacked[1], material)})[:images]
-
-    def score(texts: Sequence[str], places: npt.NDArray[np.intp]) -> Floats:
-        gains = [
-            (target.score(texts, places) - outcome.human[places]) / spread_of(outcome)
-            for target, outcome in zip(targets, attacked, strict=True)
-        ]
-        return np.minimum(*gains)
-
-    return np.array(search_false(score, rows, np.zeros(len(rows)), material, limits))
 
 
 def best_of_n(
@@ -424,7 +361,6 @@ def attack_extras(
     attacked: Mapping[str, AttackStatistics],
     controls: Mapping[str, Estimate],
     preferences: Mapping[str, Preferences],
-    pairs: Sequence[Defence],
 ) -> Iterator[Extra]:
     """The curves and tables of the page, the most fooled metric first and controls last."""
 
@@ -456,7 +392,7 @@ def attack_extras(
         ],
     )
     yield Extra.of("goals", "Gain, inflation and generic captions", map(_goals, shown))
-    yield from _several({m.name: final(m) for m in shown}, preferences, pairs)
+    yield from _transfer([m.name for m in shown], preferences)
     yield Extra.of(
         CONTROLS,
         "Uninformative scores under the same search",
@@ -482,14 +418,10 @@ def _goals(metric: MetricResult) -> dict[str, Any]:
     }
 
 
-def _several(
-    fooled: Mapping[str, Estimate],
-    preferences: Mapping[str, Preferences],
-    pairs: Sequence[Defence],
-) -> Iterator[Extra]:
-    """Transfer from metric to metric, and pairs of metrics; `fooled` is how often each is."""
+def _transfer(shown: Sequence[str], preferences: Mapping[str, Preferences]) -> Iterator[Extra]:
+    """Transfer from metric to metric."""
     shares = transfer(preferences)
-    names = [name for name in fooled if name in preferences]
+    names = [name for name in shown if name in preferences]
     yield Extra.of(
         "transfer",
         "Transfer: what fools the row, and also the column",
@@ -501,20 +433,4 @@ def _several(
         "Transfer, with intervals",
         [{"source": a, "target": b, "share": e, "n": e.n} for (a, b), e in shares.items()],
         kind="data",
-    )
-    yield Extra.of(
-        "defences",
-        "Pairs of metrics that must both prefer a caption",
-        [
-            {
-                "first": pair.metrics[0],
-                "second": pair.metrics[1],
-                "searched": pair.searched or Estimate(value=None),
-                "transferred": pair.transferred,
-                "first alone": fooled[pair.metrics[0]],
-                "second alone": fooled[pair.metrics[1]],
-            }
-            for pair in pairs
-        ],
-        folded=True,
     )

@@ -14,7 +14,7 @@ from metaeval.corruptions.language.parsed import parse
 from metaeval.corruptions.own.function import difference
 from metaeval.data.dataset import CaptionDataset, ImageId
 from metaeval.data.system_captions import find_system_files, read_system_captions
-from metaeval.errors import ConfigError, MetaevalError
+from metaeval.errors import ConfigError
 from metaeval.experiments.attack.searches import (
     AttackOutcome,
     Material,
@@ -26,19 +26,15 @@ from metaeval.experiments.attack.searches import (
 )
 from metaeval.experiments.attack.statistics import (
     AttackStatistics,
-    Defence,
     Preferences,
     attack_extras,
     attack_outcomes,
-    attack_pair,
     attack_statistics,
     best_false,
     best_of_n,
     declared,
-    defences,
     fools_metric,
     share,
-    usable,
 )
 from metaeval.experiments.base import MetricExperiment
 from metaeval.experiments.measure import measure
@@ -90,7 +86,6 @@ class AttackScores:
     no_fluency: str | None = None
     controls: dict[str, Estimate] = field(default_factory=dict)
     preferences: dict[str, Preferences] = field(default_factory=dict)  # by column
-    defences: list[Defence] = field(default_factory=list)
     failed: dict[str, Exception] = field(default_factory=dict)  # by family
 
 
@@ -132,9 +127,6 @@ class Attack(
         Images on which scores are inflated regardless of the truth; 0 for none.
     pool_images
         Images of which the best of n captions is chosen from a pool of 64; 0 for none.
-    pairs
-        How many pairs of metrics are attacked together: those that resist the captions found
-        against either one best. On the first `pool_images` images.
 
     The option `captions` names captions of systems that join the pools, as of
     `experiment=captioners`.
@@ -147,10 +139,9 @@ class Attack(
         edits: NonNegativeInt = 3,
         inflation_images: NonNegativeInt = 50,
         pool_images: NonNegativeInt = 100,
-        pairs: NonNegativeInt = 3,
     ) -> None:
         self.images, self.edits, self.inflation_images = images, edits, inflation_images
-        self.pool_images, self.pairs = pool_images, pairs
+        self.pool_images = pool_images
         self._systems: dict[str, Mapping[ImageId, str]] = {}
         self.budgets = tuple(int(b) for b in budgets)
         ascending = sorted(set(self.budgets)) == list(self.budgets)
@@ -208,8 +199,6 @@ class Attack(
             for s in scored
         ]
         result.preferences = self._preferences(data, result)
-        with open_store(record.config) as store:
-            result.defences = self._defences(data, metrics, result, store)
         parse.cache_clear()
         forget_texts()
         return result
@@ -265,8 +254,7 @@ class Attack(
             mine = [k for k, (_, v) in enumerate(rows) if v.set == f"against {family}"]
             images = np.array(list(trials), dtype=np.intp)
             flags = np.zeros(len(data), dtype=bool)
-            can, fooled = flags.copy(), flags.copy()
-            can[usable(outcome, scores.material)] = True
+            fooled = flags.copy()
             fooled[images] = [
                 fools_metric(trial, outcome.human[i], scores.material, i)
                 for i, trial in trials.items()
@@ -277,41 +265,8 @@ class Attack(
                 prefers[other], known[other] = flags.copy(), flags.copy()
                 prefers[other][images] = false > human
                 known[other][images] = ~np.isnan(false) & ~np.isnan(human)
-            preferences[name] = Preferences(can, fooled, prefers, known)
+            preferences[name] = Preferences(fooled, prefers, known)
         return preferences
-
-    def _defences(
-        self,
-        data: CaptionDataset,
-        metrics: Mapping[str, Metric],
-        scores: AttackScores,
-        store: Store,
-    ) -> list[Defence]:
-        """All pairs of metrics, and a search against those that resist best."""
-        family = {}
-        for scored in scores.metrics:
-            column = scored.columns[headline_column(scored.columns)]
-            if column.name in scores.preferences and not column.control:
-                family[column.name] = scored.family
-        by_family = {metric.name: metric for metric in metrics.values()}
-        pairs = defences(scores.preferences, list(family))
-        for k, pair in enumerate(pairs[: self.pairs] if self.pool_images else ()):
-            first, second = (family[name] for name in pair.metrics)
-            targets = (
-                Target(by_family[first], data, store), Target(by_family[second], data, store)
-            )  # fmt: skip
-            outcomes = scores.attacked[first], scores.attacked[second]
-            try:
-                won = attack_pair(targets, outcomes, scores.material, self.limits, self.pool_images)
-                pairs[k] = pair._replace(searched=share(won))
-            except CacheError:
-                raise
-            except MetaevalError as error:  # the budget of a judge is spent
-                log.warning("%s and %s were not attacked together: %s", *pair.metrics, error)
-            finally:
-                for target in targets:
-                    target.close()
-        return pairs
 
     def _versions(
         self, data: CaptionDataset, result: AttackScores
@@ -362,9 +317,7 @@ class Attack(
             notes=tuple(fill_sentences(NOTES, rule=rule_of(data))),
             caveat="".join(fill_sentences(CAVEATS, no_fluency=scores.no_fluency)),
         )
-        extras = attack_extras(
-            result.metrics, attacked, scores.controls, scores.preferences, scores.defences
-        )
+        extras = attack_extras(result.metrics, attacked, scores.controls, scores.preferences)
         return result.model_copy(update={"extras": (*extras, self._examples(data, scores))})
 
     def _attacked(
