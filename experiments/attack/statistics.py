@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -237,36 +236,6 @@ def _generic(outcome: AttackOutcome, material: Material) -> tuple[str, Estimate]
     return captions[chosen], share(scores[known] > human[known])
 
 
-@dataclass(frozen=True, slots=True)
-class Preferences:
-    """Which metrics prefer the false captions that were found against one metric.
-
-    Attributes
-    ----------
-    fooled
-        [n] Images on which the search against the metric itself succeeded.
-    prefers
-        Column of another metric → [n] whether it scores the false caption above the human one.
-    known
-        The same → [n] whether it has both scores.
-    """
-
-    fooled: Flags
-    prefers: Mapping[str, Flags]
-    known: Mapping[str, Flags]
-
-
-def transfer(preferences: Mapping[str, Preferences]) -> dict[tuple[str, str], Estimate]:
-    """(source, target) → of the captions that fool the source, the share that fools the target."""
-    return {
-        (source, target): share(
-            preference.prefers[target][preference.fooled & preference.known[target]]
-        )
-        for source, preference in preferences.items()
-        for target in preference.prefers
-    }
-
-
 def best_of_n(
     chooser: str,
     attacked: Mapping[str, AttackOutcome],
@@ -360,7 +329,7 @@ def attack_extras(
     metrics: Sequence[MetricResult],
     attacked: Mapping[str, AttackStatistics],
     controls: Mapping[str, Estimate],
-    preferences: Mapping[str, Preferences],
+    transfer: Mapping[tuple[str, str], Estimate],
 ) -> Iterator[Extra]:
     """The curves and tables of the page, the most fooled metric first and controls last."""
 
@@ -392,7 +361,7 @@ def attack_extras(
         ],
     )
     yield Extra.of("goals", "Gain, inflation and generic captions", map(_goals, shown))
-    yield from _transfer([m.name for m in shown], preferences)
+    yield from _transfer([m.name for m in shown], transfer)
     yield Extra.of(
         CONTROLS,
         "Uninformative scores under the same search",
@@ -418,10 +387,9 @@ def _goals(metric: MetricResult) -> dict[str, Any]:
     }
 
 
-def _transfer(shown: Sequence[str], preferences: Mapping[str, Preferences]) -> Iterator[Extra]:
+def _transfer(shown: Sequence[str], shares: Mapping[tuple[str, str], Estimate]) -> Iterator[Extra]:
     """Transfer from metric to metric."""
-    shares = transfer(preferences)
-    names = [name for name in shown if name in preferences]
+    names = [name for name in shown if (name, name) in shares]
     yield Extra.of(
         "transfer",
         "Transfer: what fools the row, and also the column",

@@ -26,7 +26,6 @@ from metaeval.experiments.attack.searches import (
 )
 from metaeval.experiments.attack.statistics import (
     AttackStatistics,
-    Preferences,
     attack_extras,
     attack_outcomes,
     attack_statistics,
@@ -85,7 +84,7 @@ class AttackScores:
     attacked: dict[str, AttackOutcome] = field(default_factory=dict)  # by family
     no_fluency: str | None = None
     controls: dict[str, Estimate] = field(default_factory=dict)
-    preferences: dict[str, Preferences] = field(default_factory=dict)  # by column
+    transfer: dict[tuple[str, str], Estimate] = field(default_factory=dict)  # by columns
     failed: dict[str, Exception] = field(default_factory=dict)  # by family
 
 
@@ -198,7 +197,7 @@ class Attack(
             else _with_search(s, result.attacked.get(s.family))
             for s in scored
         ]
-        result.preferences = self._preferences(data, result)
+        result.transfer = self._transfer(data, result)
         parse.cache_clear()
         forget_texts()
         return result
@@ -238,8 +237,11 @@ class Attack(
             forget_texts()
         return result
 
-    def _preferences(self, data: CaptionDataset, scores: AttackScores) -> dict[str, Preferences]:
-        """By the column of each metric that was attacked: who prefers the captions against it."""
+    def _transfer(
+        self, data: CaptionDataset, scores: AttackScores
+    ) -> dict[tuple[str, str], Estimate]:
+        """(source, target), by their columns → of the captions that fool the source, the share that
+        fools the target."""
         rows = self._versions(data, scores)
         columns = {}
         for scored in scores.metrics:
@@ -247,26 +249,17 @@ class Attack(
                 column = scored.columns[k := headline_column(scored.columns)]
                 values = scored.scores[:, k] * (1 if column.higher_is_better else -1)
                 columns[scored.family] = column.name, values
-        preferences = {}
-        for family, (name, _) in columns.items():
-            outcome = scores.attacked[family]
-            trials = best_false(outcome, scores.material, self.limits)
+        shares = {}
+        for family, (source, _) in columns.items():
+            human_scores, material = scores.attacked[family].human, scores.material
+            trials = best_false(scores.attacked[family], material, self.limits)
             mine = [k for k, (_, v) in enumerate(rows) if v.set == f"against {family}"]
-            images = np.array(list(trials), dtype=np.intp)
-            flags = np.zeros(len(data), dtype=bool)
-            fooled = flags.copy()
-            fooled[images] = [
-                fools_metric(trial, outcome.human[i], scores.material, i)
-                for i, trial in trials.items()
-            ]
-            prefers, known = {}, {}
-            for other, values in columns.values():
-                false, human = values[mine], values[len(rows) - len(data) :][images]
-                prefers[other], known[other] = flags.copy(), flags.copy()
-                prefers[other][images] = false > human
-                known[other][images] = ~np.isnan(false) & ~np.isnan(human)
-            preferences[name] = Preferences(fooled, prefers, known)
-        return preferences
+            fooled = [fools_metric(t, human_scores[i], material, i) for i, t in trials.items()]
+            for target, values in columns.values():
+                false, human = values[mine], values[len(rows) - len(data) :][list(trials)]
+                known = np.array(fooled, dtype=bool) & ~np.isnan(false) & ~np.isnan(human)
+                shares[source, target] = share((false > human)[known])
+        return shares
 
     def _versions(
         self, data: CaptionDataset, result: AttackScores
@@ -317,7 +310,7 @@ class Attack(
             notes=tuple(fill_sentences(NOTES, rule=rule_of(data))),
             caveat="".join(fill_sentences(CAVEATS, no_fluency=scores.no_fluency)),
         )
-        extras = attack_extras(result.metrics, attacked, scores.controls, scores.preferences)
+        extras = attack_extras(result.metrics, attacked, scores.controls, scores.transfer)
         return result.model_copy(update={"extras": (*extras, self._examples(data, scores))})
 
     def _attacked(
