@@ -80,6 +80,11 @@ class Experiment(ABC):
             raise ConfigError(self.needs)
         return data
 
+    def printout(self, summary: Any, out: Path, file: Path) -> str:
+        """What the finished run prints: of its result, and of its folder, `file` being what to open
+        next."""
+        return printout(summary, file)
+
 
 class MetricExperiment(Experiment, Generic[Data, Scores]):
     """Versions of captions, scored by every metric, and the statistics of the scores.
@@ -135,11 +140,6 @@ class MetricExperiment(Experiment, Generic[Data, Scores]):
         """Column → the images to explain, at most `images` for each reason to show one."""
         return {}
 
-    def printout(self, summary: Any, record: RunRecord, file: Path) -> str:
-        """What the finished run prints; `summary` is the value of `statistics`, and `file` what
-        to open next."""
-        return printout(summary, file)
-
 
 class Streaming(Experiment):
     """Scores more captions than memory holds: files of scores, and what they look like."""
@@ -147,11 +147,6 @@ class Streaming(Experiment):
     @abstractmethod
     def stream(self, metrics: Mapping[str, Metric], record: RunRecord) -> MeasuredResult:
         """Score, write the scores into the run, and return the result (`statistics.json`)."""
-
-    def printout(self, summary: Any, out: Path, file: Path) -> str:
-        """What the finished run prints; `summary` is the value of `stream`, and `file` what to
-        open next."""
-        return printout(summary, file)
 
 
 class Training(Experiment):

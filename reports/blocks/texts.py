@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from metaeval.reports.paper.citations import cite as citation_of
 from metaeval.reports.paper.figures import LazyFigure
-from metaeval.reports.shared.formatting import DASH, cut, number
+from metaeval.reports.shared.formatting import cut, plain
 from metaeval.reports.shared.page import environment
 from metaeval.reports.shared.print_tables import PrintTable
 from metaeval.reports.shared.provenance import reproduction
@@ -99,7 +99,7 @@ def examples(
         (
             str(record.get("image_id", "")),
             [
-                (column if column in names else column.replace("_", " "), _text(value))
+                (column if column in names else column.replace("_", " "), cut(plain(value)))
                 for column, value in record.items()
                 if column != "image_id" and value is not None
             ],
@@ -133,11 +133,3 @@ def reproduce(
         further_files=further_files,
     )
     return Block("reproduce", "Reproduce", html)
-
-
-def _text(value: object) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return number(value)
-    return cut(str(value)) if value is not None else DASH
