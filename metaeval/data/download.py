@@ -9,7 +9,7 @@ import hashlib
 import os
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from http.client import HTTPException, HTTPResponse
 from pathlib import Path
@@ -95,7 +95,7 @@ def download(
 
 
 def _problem_of_fetched(
-    part: Path, expected: Mapping[str, str], fetch: Callable[[], bool]
+    part: Path, expected: dict[str, str], fetch: Callable[[], bool]
 ) -> str | None:
     """Fetch what a file lacks; what is wrong with it then."""
     problem = _checksum_problem(part, expected)

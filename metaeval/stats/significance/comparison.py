@@ -319,14 +319,15 @@ def against_best_control(
     if not metrics or not controls:
         return {}
     control = {group: _best_of(values[group], controls) for group in values}
-    others = {
-        (group, m): _least_exceeded(best, controls, partial(difference, group, m))
-        for group, best in control.items()
-        for m in (gapped if difference is not None else ())
-    }
+    others: dict[tuple[str, str], str] = {}
+    if difference is not None:
+        others = {
+            (group, m): _least_exceeded(best, controls, partial(difference, group, m))
+            for group, best in control.items()
+            for m in gapped
+        }
     hypotheses = [(g, m, others.get((g, m), best)) for g, best in control.items() for m in metrics]
-    pairs = [(metric, best) for _, metric, best in hypotheses]
-    made = compare_each(pairs, test(hypotheses), family, alpha=alpha)
+    made = compare_each([h[1:] for h in hypotheses], test(hypotheses), family, alpha=alpha)
     results = {}
     for k, group in enumerate(values):
         tests = tuple(made[k * len(metrics) : (k + 1) * len(metrics)])
