@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar, cast
 
 import pandas as pd
 from omegaconf import DictConfig
@@ -14,13 +14,11 @@ from metaeval.config import load_dataset
 from metaeval.data.dataset import CaptionDataset, ImageId
 from metaeval.errors import ConfigError
 from metaeval.experiments.printout import printout
+from metaeval.experiments.record import RunRecord, describe_dataset
 from metaeval.metrics.base import Metric
 from metaeval.metrics.judge.diagnostics import RatedCaption
 from metaeval.results.measured import MeasuredResult
 from metaeval.scoring import MetricScores
-
-if TYPE_CHECKING:
-    from metaeval.experiments.record import RunRecord
 
 Data = TypeVar("Data")
 Scores = TypeVar("Scores")
@@ -98,9 +96,9 @@ class MetricExperiment(Experiment, Generic[Data, Scores]):
     objects of the dataset, and the tables (`*.parquet`) and `run.json` of the run.
     """
 
-    @abstractmethod
     def describe(self, data: Data) -> str:
-        """The data in a line: the first that a run prints."""
+        """The data in a line: the first that a run prints; here of a dataset of captions."""
+        return describe_dataset(cast(CaptionDataset, data))
 
     @abstractmethod
     def write_versions(self, data: Data, record: RunRecord) -> None:

@@ -40,7 +40,6 @@ from metaeval.experiments.measure import measure
 from metaeval.experiments.record import (
     RunRecord,
     dataset_info,
-    describe_dataset,
     require_captions,
     write_references,
     write_versions,
@@ -169,9 +168,6 @@ class Attack(
             for name, path in (find_system_files(given) if given else {}).items()
         }
         return dataset.limited(self.images)
-
-    def describe(self, data: CaptionDataset) -> str:
-        return describe_dataset(data)
 
     def write_versions(self, data: CaptionDataset, record: RunRecord) -> None:
         human = ((i, _human(text)) for i, text in zip(data.image_ids, data.human, strict=True))

@@ -15,7 +15,6 @@ from metaeval.experiments.fitted import TEXT, fitted_row
 from metaeval.experiments.record import (
     RunRecord,
     dataset_info,
-    describe_dataset,
     require_captions,
     write_references,
     write_versions,
@@ -74,9 +73,6 @@ class Sensitivity(
         dataset: CaptionDataset = super().load(config)
         require_captions(dataset)
         return dataset.limited(self.images)
-
-    def describe(self, data: CaptionDataset) -> str:
-        return describe_dataset(data)
 
     def write_versions(self, data: CaptionDataset, record: RunRecord) -> None:
         corruptions = suite(data, self.corruptions)
