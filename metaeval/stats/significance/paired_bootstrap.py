@@ -192,19 +192,19 @@ def compare_systems(
             of_sums(both.sum(axis=1)),
             (drawn[0][p], drawn[1][p]),
             swapped[0][p] - swapped[1][p],
-            _images_of_each(~missing[p], of_sums),
+            _images_of_each(~missing[p], of_sums, swapped[0][p].shape[1]),
             confidence,
         )
         for p, both in enumerate(exact)
     ]
 
 
-def _images_of_each(known: npt.NDArray[np.bool_], of_sums: OfSums) -> npt.NDArray[np.integer]:
-    """How many images each score is of: a mean has its own, scores that share their sums share
-    their images."""
+def _images_of_each(known: npt.NDArray[np.bool_], of_sums: OfSums, n_scores: int) -> list[int]:
+    """How many images each score is of, from the parts [n_images, k] that both systems have: a mean
+    has its own, scores that share their sums share their images."""
     if of_sums is mean_of_sums:
-        return known.sum(axis=0)
-    return np.full(known.shape[1], known.all(axis=1).sum())
+        return [int(n) for n in known[:, :n_scores].sum(axis=0)]
+    return [int(known.all(axis=1).sum())] * n_scores
 
 
 def _swapped(
@@ -229,15 +229,12 @@ def _differences(
     observed: Floats,
     drawn: tuple[Floats, Floats],
     gaps: Floats,
-    n_images: npt.NDArray[np.integer],
+    n_images: Sequence[int],
     confidence: float,
 ) -> list[SystemDifference]:
     """The results of all scores of a pair."""
-    of_scores = zip(observed.T, drawn[0].T, drawn[1].T, gaps.T, strict=True)
-    return [
-        _difference(both, (a, b), gap, int(n_images[c]), confidence)
-        for c, (both, a, b, gap) in enumerate(of_scores)
-    ]
+    of_scores = zip(observed.T, drawn[0].T, drawn[1].T, gaps.T, n_images, strict=True)
+    return [_difference(both, (a, b), gap, n, confidence) for both, a, b, gap, n in of_scores]
 
 
 def _difference(
