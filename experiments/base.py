@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar, cast
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar, cast
 
 import pandas as pd
 from omegaconf import DictConfig
@@ -14,13 +14,11 @@ from metaeval.config import load_dataset
 from metaeval.data.dataset import CaptionDataset, ImageId
 from metaeval.errors import ConfigError
 from metaeval.experiments.printout import printout
+from metaeval.experiments.record import RunRecord, describe_dataset
 from metaeval.metrics.base import Metric
 from metaeval.metrics.judge.diagnostics import RatedCaption
 from metaeval.results.measured import MeasuredResult
 from metaeval.scoring import MetricScores
-
-if TYPE_CHECKING:
-    from metaeval.experiments.record import RunRecord
 
 Data = TypeVar("Data")
 Scores = TypeVar("Scores")
@@ -80,6 +78,11 @@ class Experiment(ABC):
             raise ConfigError(self.needs)
         return data
 
+    def printout(self, summary: Any, out: Path, file: Path) -> str:
+        """What the finished run prints: of its result, and of its folder, `file` being what to open
+        next."""
+        return printout(summary, file)
+
 
 class MetricExperiment(Experiment, Generic[Data, Scores]):
     """Versions of captions, scored by every metric, and the statistics of the scores.
@@ -93,9 +96,9 @@ class MetricExperiment(Experiment, Generic[Data, Scores]):
     objects of the dataset, and the tables (`*.parquet`) and `run.json` of the run.
     """
 
-    @abstractmethod
     def describe(self, data: Data) -> str:
-        """The data in a line: the first that a run prints."""
+        """The data in a line: the first that a run prints; here of a dataset of captions."""
+        return describe_dataset(cast(CaptionDataset, data))
 
     @abstractmethod
     def write_versions(self, data: Data, record: RunRecord) -> None:
@@ -115,8 +118,9 @@ class MetricExperiment(Experiment, Generic[Data, Scores]):
         scores.parquet."""
 
     def passes(self, scores: Scores) -> Sequence[Pass]:
-        """The outcome of each metric, for `run.json` and for `strict`; here of a list of them."""
-        return [Pass(scored) for scored in cast(list[MetricScores], scores)]
+        """The outcome of each metric, for `run.json` and for `strict`; here of a list of them, or
+        of those in `scores.metrics`."""
+        return [Pass(scored) for scored in getattr(scores, "metrics", scores)]
 
     @abstractmethod
     def statistics(self, data: Data, scores: Scores, record: RunRecord) -> MeasuredResult:
@@ -134,11 +138,6 @@ class MetricExperiment(Experiment, Generic[Data, Scores]):
         """Column → the images to explain, at most `images` for each reason to show one."""
         return {}
 
-    def printout(self, summary: Any, record: RunRecord, file: Path) -> str:
-        """What the finished run prints; `summary` is the value of `statistics`, and `file` what
-        to open next."""
-        return printout(summary, file)
-
 
 class Streaming(Experiment):
     """Scores more captions than memory holds: files of scores, and what they look like."""
@@ -146,11 +145,6 @@ class Streaming(Experiment):
     @abstractmethod
     def stream(self, metrics: Mapping[str, Metric], record: RunRecord) -> MeasuredResult:
         """Score, write the scores into the run, and return the result (`statistics.json`)."""
-
-    def printout(self, summary: Any, out: Path, file: Path) -> str:
-        """What the finished run prints; `summary` is the value of `stream`, and `file` what to
-        open next."""
-        return printout(summary, file)
 
 
 class Training(Experiment):

@@ -7,10 +7,10 @@ statistic declares as its `test`.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +36,7 @@ from metaeval.stats.significance.comparison import (
 Units = npt.NDArray[np.integer]
 Mask = npt.NDArray[np.bool_]
 ROUNDING = 1e-12  # of sums over items
+Made = TypeVar("Made")
 
 
 class Items(NamedTuple):
@@ -87,6 +88,24 @@ class ResampledValue(NamedTuple):
         return Estimate.resampled(self.value, self.replicates, confidence, self.n_units, self.n)
 
 
+def once_each(
+    compute: Callable[[Floats], Made], known: Iterable[tuple[Floats, Made]] = ()
+) -> Callable[[Floats], Made]:
+    """A function of columns that computes equal ones once, and none of the `known` ones."""
+
+    def digest(column: Floats) -> bytes:
+        return sha256(np.where(np.isnan(column), np.nan, column).tobytes()).digest()
+
+    values = {digest(column): value for column, value in known}
+
+    def compute_once(column: Floats) -> Made:
+        if (key := digest(column)) not in values:
+            values[key] = compute(column)
+        return values[key]
+
+    return compute_once
+
+
 class Statistic(ABC):
     """A number of one column of outcomes, and the test of two columns.
 
@@ -102,12 +121,9 @@ class Statistic(ABC):
 
     def known(self, column: Floats) -> ResampledValue:
         """As `of`; equal columns are computed once."""
-        if not hasattr(self, "_known"):
-            self._known: dict[bytes, ResampledValue] = {}
-        key = sha256(column.tobytes()).digest()
-        if key not in self._known:
-            self._known[key] = self.of(column)
-        return self._known[key]
+        if not hasattr(self, "_once"):
+            self._once = once_each(self.of)
+        return self._once(column)
 
     def estimate(self, column: Floats, confidence: float) -> Estimate:
         """The statistic with its interval."""
@@ -244,17 +260,17 @@ class Measurements(NamedTuple):
         self,
         scored: Iterable[MetricScores],
         facts_of: Mapping[str, Mapping[str, Any]] | None = None,
-        left_out: str = "",
+        left_out: Collection[str] = (),
         **fields: Any,
     ) -> MeasuredResult:
         """The result with these measurements: an entry a column of the metrics, with its facts;
-        without the column `left_out`. `fields` are the other ones of the result."""
+        without the columns `left_out`. `fields` are the other ones of the result."""
         return MeasuredResult(
             metrics=tuple(
                 of_metric.result(c, self.of(column.name, (facts_of or {}).get(column.name)))
                 for of_metric in scored
                 for c, column in enumerate(of_metric.columns)
-                if column.name != left_out
+                if column.name not in left_out
             ),
             comparisons=self.comparisons,
             controls=self.controls,

@@ -91,7 +91,7 @@ def extra_lines(result: MeasuredResult) -> Iterator[str]:
     """The tables that a page shows without a click."""
     for extra in result.extras:
         if extra.kind == "table" and extra.rows and not extra.folded:
-            first, *columns = [c for c in extra.columns if not c.endswith(("_low", "_high"))]
+            first, *columns = extra.main_columns
             lines = [
                 {"metric": str(r[first]), **{c: _printed_cell(r[c]) for c in columns}}
                 for r in extra.records

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 import yaml
@@ -24,7 +24,6 @@ from metaeval import progress, provenance
 from metaeval.compute import device
 from metaeval.data.dataset import Absent, CaptionDataset, ImageId, RecordCount
 from metaeval.errors import ConfigError, InputError, MetaevalError, StageError
-from metaeval.experiments.base import Experiment, ToScore
 from metaeval.java.services import java_version
 from metaeval.results.base import MetricResult
 from metaeval.results.files import read_info, write_info
@@ -42,6 +41,9 @@ from metaeval.runs.environment import as_written, hidden_in
 from metaeval.runs.folder import RunFolder, lock
 from metaeval.runs.records import CAPTION, IMAGE_ID, ITEM, Version
 from metaeval.text.language import language_of
+
+if TYPE_CHECKING:
+    from metaeval.experiments.base import Experiment, ToScore
 
 log = logging.getLogger(__name__)
 

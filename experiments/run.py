@@ -207,7 +207,7 @@ def _measure(
     notes += [] if journal is None else journal.summary()
     if record.info.dataset and (too_few := record.info.dataset.too_few):
         notes.append(f"no intervals and no tests by resampling: {too_few}")
-    print("\n".join([*notes, experiment.printout(summary, record, next_file)]), flush=True)
+    print("\n".join([*notes, experiment.printout(summary, out, next_file)]), flush=True)
     _require_scores([m for m in _entries(passes) if m.family not in added], config)
     record.require_stages()
     return summary

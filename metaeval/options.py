@@ -45,6 +45,7 @@ Device = Annotated[
     str, Field(pattern=r"^(auto|cpu|cuda(:\d+)?)$", description="auto, cpu, cuda or cuda:1")
 ]
 DataType = Literal["float32", "bfloat16", "float16"]
+Names = tuple[str, ...] | list[str] | None  # some of those that the data has; None for all
 
 Made = TypeVar("Made", bound=Callable[..., Any])
 

@@ -315,7 +315,6 @@ INPUTS: dict[str, Input] = {
             "task__edits": 1,
             "task__inflation_images": 0,
             "task__pool_images": 0,
-            "task__pairs": 0,
         },
     ),
     "captioners": Input(

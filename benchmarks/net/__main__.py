@@ -72,6 +72,7 @@ def make_runs(commit: str, names: list[str]) -> Path:
     folder = BUILD / sha
     if here:
         shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True, exist_ok=True)
     code = ROOT if here else folder / "code"
     if not code.exists():
         code.mkdir(parents=True)

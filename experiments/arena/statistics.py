@@ -129,7 +129,7 @@ def statistics(
     people = _battle_agreement(battles) if by == PEOPLE else None
     return measured.result(
         scores.results,
-        left_out=by,
+        left_out=[by],
         experiment="arena",
         dataset=battles.name,
         title=battles.title,

@@ -193,28 +193,16 @@ def attack(
 
 def attack_control(score: Score, material: Material, limits: SearchLimits) -> list[bool]:
     """Whether an uninformative score is fooled, for each of the first 200 images that have a
-    false caption; the search is that of the main results."""
-    data = material.dataset
-    seen = material.fluency.seen if material.fluency else np.zeros(len(data), dtype=bool)
+    false caption; the search is that of the main results, and ends there on an image."""
+    data, fluency = material.dataset, material.fluency
+    seen = fluency.seen if fluency else np.zeros(len(data), dtype=bool)
     rows = [i for i, drafts in enumerate(material.false) if drafts and not seen[i]]
     rows = rows[:_CONTROL_IMAGES]
-    human = score([data.human[i] for i in rows], np.array(rows, dtype=np.intp))
-    return search_false(score, rows, human, material, limits)
-
-
-def search_false(
-    score: Score,
-    rows: Sequence[int],
-    least: npt.NDArray[np.float64],
-    material: Material,
-    limits: SearchLimits,
-) -> list[bool]:
-    """Whether a search finds a false caption that scores above `least`, for each of these images;
-    the search on an image ends there."""
-    data, index, fluency = material.dataset, np.array(rows, dtype=np.intp), material.fluency
+    index = np.array(rows, dtype=np.intp)
+    human = score([data.human[i] for i in rows], index)
 
     def wins(trial: Trial, k: int) -> bool:
-        return trial.score > least[k] and material.is_false(trial, rows[k])
+        return trial.score > human[k] and material.is_false(trial, rows[k])
 
     def allowed(texts: Sequence[str], places: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
         assert fluency is not None

@@ -1,11 +1,9 @@
-"""What searches found, as numbers: of each metric, of transfer, and of pairs of metrics."""
+"""What searches found, as numbers: of each metric, and of transfer."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
-from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,15 +15,13 @@ from metaeval.experiments.attack.searches import (
     AttackOutcome,
     Material,
     generic_captions,
-    search_false,
 )
 from metaeval.experiments.measure import Items, MeanOutcome, Outcomes
-from metaeval.results.base import Estimate, Measured, MetricResult
+from metaeval.results.base import Estimate, MetricResult
 from metaeval.results.measured import Extra
 from metaeval.results.run import Measure
 from metaeval.search.beam import SearchLimits, Trace, Trial
 from metaeval.search.pool import Pool, chance_of_choice
-from metaeval.search.target import Target
 
 COPIED, LENGTH = "references copied", "same length"
 CONSTRAINTS = ("fluent", "unconstrained", COPIED, LENGTH)
@@ -61,25 +57,6 @@ class AttackStatistics(NamedTuple):
     curves: Mapping[str, Mapping[str, Curve]]
     resisted: Floats
     gains: Floats
-
-
-class Defence(NamedTuple):
-    """Two metrics of which the lower rank counts: a caption must rank high by both.
-
-    Attributes
-    ----------
-    metrics
-        Their names.
-    transferred
-        Share of images on which the false caption found against either metric is preferred by
-        both; of the two searches, the more successful one.
-    searched
-        Success rate of a search against the pair itself; `None` where it was not made.
-    """
-
-    metrics: tuple[str, str]
-    transferred: Estimate
-    searched: Estimate | None = None
 
 
 def share(successes: npt.NDArray[np.bool_]) -> Estimate:
@@ -201,9 +178,7 @@ def best_false(
     chosen: dict[int, Trial] = {}
     traces = next(iter(outcome.false.values()))
     for i in usable(outcome, material):
-        trials = traces[i].trials[: limits.calls]
-        scored = [t for t in trials if t.admitted and not np.isnan(t.score)]
-        ordered = sorted(scored, key=lambda t: -t.score)
+        ordered = traces[i].best_first(limits.calls)
         if (best := next((t for t in ordered if material.is_false(t, i)), None)) is not None:
             chosen[i] = best
     return chosen
@@ -236,12 +211,12 @@ def _inflation(
     gains: dict[str, list[float]] = {}
     spread = spread_of(outcome)
     for key, traces in (("inflation", outcome.known), ("inflation_unknown", outcome.unknown)):
-        best = [trace.best(calls) for trace in traces]
         gains[key] = [
-            (t.score - outcome.human[i]) / spread if t is not None else np.nan
-            for i, t in enumerate(best)
+            (best[0].score - outcome.human[i]) / spread if best else np.nan
+            for i, trace in enumerate(traces)
+            for best in [trace.best_first(calls)]
         ]
-    longest = [trial for trace in outcome.known if (trial := trace.best(calls)) is not None]
+    longest = [best[0] for trace in outcome.known if (best := trace.best_first(calls))]
     return {key: average(np.array(of), stats) for key, of in gains.items()}, {
         "words": _mean([len(trial.draft.words) for trial in longest]),
         "human_words": _mean(
@@ -259,77 +234,6 @@ def _generic(outcome: AttackOutcome, material: Material) -> tuple[str, Estimate]
     scores, human = outcome.generic[chosen, 1::2], outcome.human[1::2]
     known = ~np.isnan(scores) & ~np.isnan(human)
     return captions[chosen], share(scores[known] > human[known])
-
-
-@dataclass(frozen=True, slots=True)
-class Preferences:
-    """Which metrics prefer the false captions that were found against one metric.
-
-    Attributes
-    ----------
-    usable
-        [n] Images of which a false caption was found and the metric has a score.
-    fooled
-        [n] Images on which the search against the metric itself succeeded.
-    prefers
-        Column of another metric → [n] whether it scores the false caption above the human one.
-    known
-        The same → [n] whether it has both scores.
-    """
-
-    usable: Flags
-    fooled: Flags
-    prefers: Mapping[str, Flags]
-    known: Mapping[str, Flags]
-
-
-def transfer(preferences: Mapping[str, Preferences]) -> dict[tuple[str, str], Estimate]:
-    """(source, target) → of the captions that fool the source, the share that fools the target."""
-    return {
-        (source, target): share(
-            preference.prefers[target][preference.fooled & preference.known[target]]
-        )
-        for source, preference in preferences.items()
-        for target in preference.prefers
-    }
-
-
-def defences(preferences: Mapping[str, Preferences], metrics: Sequence[str]) -> list[Defence]:
-    """Each pair of metrics under the captions found against either; least successful first."""
-    pairs = []
-    for pair in combinations(metrics, 2):
-        both = []
-        for source in pair:
-            preference = preferences[source]
-            won = preference.fooled & np.logical_and.reduce([preference.prefers[t] for t in pair])
-            both.append(share(won[preference.usable]))
-        worst = max(both, key=lambda e: e.value or 0.0)
-        pairs.append(Defence(metrics=pair, transferred=worst))
-    return sorted(pairs, key=lambda d: (d.transferred.value or 0.0, d.metrics))
-
-
-def attack_pair(
-    targets: tuple[Target, Target],
-    attacked: tuple[AttackOutcome, AttackOutcome],
-    material: Material,
-    limits: SearchLimits,
-    images: int,
-) -> Flags:
-    """[n] Whether the search finds a false caption that both metrics prefer to the human one.
-
-    The search maximises the smaller of the two gains, in units of each metric's spread; that is
-    above 0 where both metrics prefer the caption.
-    """
-    rows = sorted({*usable(attacked[0], material)} & {*usable(attacked[1], material)})[:images]
-
-    def score(texts: Sequence[str], places: npt.NDArray[np.intp]) -> Floats:
-        gains = [
-            (target.score(texts, places) - outcome.human[places]) / spread_of(outcome)
-            for target, outcome in zip(targets, attacked, strict=True)
-        ]
-        return np.minimum(*gains)
-
-    return np.array(search_false(score, rows, np.zeros(len(rows)), material, limits))
 
 
 def best_of_n(
@@ -407,11 +311,6 @@ def declared(calls: int) -> tuple[Measure, ...]:
     )
 
 
-def attack_measures(numbers: AttackStatistics, tested: Mapping[str, Estimate]) -> Measured:
-    """The measures and facts of one metric; `tested` are those that metrics are compared by."""
-    return Measured(values={**tested, **numbers.values}, facts=numbers.facts)
-
-
 def attack_outcomes(attacked: Mapping[str, AttackStatistics], stats: DictConfig) -> list[Outcomes]:
     """The outcomes of the shown measures, an item an image."""
     if not attacked:
@@ -430,8 +329,7 @@ def attack_extras(
     metrics: Sequence[MetricResult],
     attacked: Mapping[str, AttackStatistics],
     controls: Mapping[str, Estimate],
-    preferences: Mapping[str, Preferences],
-    pairs: Sequence[Defence],
+    transfer: Mapping[tuple[str, str], Estimate],
 ) -> Iterator[Extra]:
     """The curves and tables of the page, the most fooled metric first and controls last."""
 
@@ -463,7 +361,7 @@ def attack_extras(
         ],
     )
     yield Extra.of("goals", "Gain, inflation and generic captions", map(_goals, shown))
-    yield from _several({m.name: final(m) for m in shown}, preferences, pairs)
+    yield from _transfer([m.name for m in shown], transfer)
     yield Extra.of(
         CONTROLS,
         "Uninformative scores under the same search",
@@ -489,14 +387,9 @@ def _goals(metric: MetricResult) -> dict[str, Any]:
     }
 
 
-def _several(
-    fooled: Mapping[str, Estimate],
-    preferences: Mapping[str, Preferences],
-    pairs: Sequence[Defence],
-) -> Iterator[Extra]:
-    """Transfer from metric to metric, and pairs of metrics; `fooled` is how often each is."""
-    shares = transfer(preferences)
-    names = [name for name in fooled if name in preferences]
+def _transfer(shown: Sequence[str], shares: Mapping[tuple[str, str], Estimate]) -> Iterator[Extra]:
+    """Transfer from metric to metric."""
+    names = [name for name in shown if (name, name) in shares]
     yield Extra.of(
         "transfer",
         "Transfer: what fools the row, and also the column",
@@ -508,20 +401,4 @@ def _several(
         "Transfer, with intervals",
         [{"source": a, "target": b, "share": e, "n": e.n} for (a, b), e in shares.items()],
         kind="data",
-    )
-    yield Extra.of(
-        "defences",
-        "Pairs of metrics that must both prefer a caption",
-        [
-            {
-                "first": pair.metrics[0],
-                "second": pair.metrics[1],
-                "searched": pair.searched or Estimate(value=None),
-                "transferred": pair.transferred,
-                "first alone": fooled[pair.metrics[0]],
-                "second alone": fooled[pair.metrics[1]],
-            }
-            for pair in pairs
-        ],
-        folded=True,
     )

@@ -11,9 +11,10 @@ import numpy as np
 from omegaconf import DictConfig
 
 from metaeval.corruptions.language.parsed import parse
+from metaeval.corruptions.own.function import difference
 from metaeval.data.dataset import CaptionDataset, ImageId
 from metaeval.data.system_captions import find_system_files, read_system_captions
-from metaeval.errors import ConfigError, MetaevalError
+from metaeval.errors import ConfigError
 from metaeval.experiments.attack.searches import (
     AttackOutcome,
     Material,
@@ -25,27 +26,20 @@ from metaeval.experiments.attack.searches import (
 )
 from metaeval.experiments.attack.statistics import (
     AttackStatistics,
-    Defence,
-    Preferences,
     attack_extras,
-    attack_measures,
     attack_outcomes,
-    attack_pair,
     attack_statistics,
     best_false,
     best_of_n,
     declared,
-    defences,
     fools_metric,
     share,
-    usable,
 )
-from metaeval.experiments.base import MetricExperiment, Pass
+from metaeval.experiments.base import MetricExperiment
 from metaeval.experiments.measure import measure
 from metaeval.experiments.record import (
     RunRecord,
     dataset_info,
-    describe_dataset,
     require_captions,
     write_references,
     write_versions,
@@ -58,7 +52,7 @@ from metaeval.results.base import Estimate
 from metaeval.results.measured import EXAMPLES, Extra, MeasuredResult
 from metaeval.results.notes import fill_sentences
 from metaeval.runs import files
-from metaeval.runs.records import HUMAN, Edit, ScoreColumn, Version
+from metaeval.runs.records import HUMAN, ScoreColumn, Version
 from metaeval.runs.store import CacheError, Store
 from metaeval.scoring import MetricScores, failed_with
 from metaeval.search.beam import SearchLimits
@@ -85,12 +79,11 @@ class AttackScores:
     """What the searches found, and the scores of what they found under every metric."""
 
     material: Material
-    scored: list[MetricScores] = field(default_factory=list)
+    metrics: list[MetricScores] = field(default_factory=list)
     attacked: dict[str, AttackOutcome] = field(default_factory=dict)  # by family
     no_fluency: str | None = None
     controls: dict[str, Estimate] = field(default_factory=dict)
-    preferences: dict[str, Preferences] = field(default_factory=dict)  # by column
-    defences: list[Defence] = field(default_factory=list)
+    transfer: dict[tuple[str, str], Estimate] = field(default_factory=dict)  # by columns
     failed: dict[str, Exception] = field(default_factory=dict)  # by family
 
 
@@ -132,9 +125,6 @@ class Attack(
         Images on which scores are inflated regardless of the truth; 0 for none.
     pool_images
         Images of which the best of n captions is chosen from a pool of 64; 0 for none.
-    pairs
-        How many pairs of metrics are attacked together: those that resist the captions found
-        against either one best. On the first `pool_images` images.
 
     The option `captions` names captions of systems that join the pools, as of
     `experiment=captioners`.
@@ -147,10 +137,9 @@ class Attack(
         edits: NonNegativeInt = 3,
         inflation_images: NonNegativeInt = 50,
         pool_images: NonNegativeInt = 100,
-        pairs: NonNegativeInt = 3,
     ) -> None:
         self.images, self.edits, self.inflation_images = images, edits, inflation_images
-        self.pool_images, self.pairs = pool_images, pairs
+        self.pool_images = pool_images
         self._systems: dict[str, Mapping[ImageId, str]] = {}
         self.budgets = tuple(int(b) for b in budgets)
         ascending = sorted(set(self.budgets)) == list(self.budgets)
@@ -180,9 +169,6 @@ class Attack(
         }
         return dataset.limited(self.images)
 
-    def describe(self, data: CaptionDataset) -> str:
-        return describe_dataset(data)
-
     def write_versions(self, data: CaptionDataset, record: RunRecord) -> None:
         human = ((i, _human(text)) for i, text in zip(data.image_ids, data.human, strict=True))
         write_versions(record.out, human)
@@ -201,15 +187,13 @@ class Attack(
         captions = files.read_run_table(record.out / files.CAPTIONS)
         scored = score_all(metrics.values(), data, captions, record.config)
         write_scores(record.out, captions, scored)
-        result.scored = [
+        result.metrics = [
             failed_with(s, result.failed[s.family])
             if s.family in result.failed
             else _with_search(s, result.attacked.get(s.family))
             for s in scored
         ]
-        result.preferences = self._preferences(data, result)
-        with open_store(record.config) as store:
-            result.defences = self._defences(data, metrics, result, store)
+        result.transfer = self._transfer(data, result)
         parse.cache_clear()
         forget_texts()
         return result
@@ -249,69 +233,29 @@ class Attack(
             forget_texts()
         return result
 
-    def _preferences(self, data: CaptionDataset, scores: AttackScores) -> dict[str, Preferences]:
-        """By the column of each metric that was attacked: who prefers the captions against it."""
+    def _transfer(
+        self, data: CaptionDataset, scores: AttackScores
+    ) -> dict[tuple[str, str], Estimate]:
+        """(source, target), by their columns → of the captions that fool the source, the share that
+        fools the target."""
         rows = self._versions(data, scores)
         columns = {}
-        for scored in scores.scored:
+        for scored in scores.metrics:
             if scored.scores is not None and scored.family in scores.attacked:
                 column = scored.columns[k := headline_column(scored.columns)]
                 values = scored.scores[:, k] * (1 if column.higher_is_better else -1)
                 columns[scored.family] = column.name, values
-        preferences = {}
-        for family, (name, _) in columns.items():
-            outcome = scores.attacked[family]
-            trials = best_false(outcome, scores.material, self.limits)
+        shares = {}
+        for family, (source, _) in columns.items():
+            human_scores, material = scores.attacked[family].human, scores.material
+            trials = best_false(scores.attacked[family], material, self.limits)
             mine = [k for k, (_, v) in enumerate(rows) if v.set == f"against {family}"]
-            images = np.array(list(trials), dtype=np.intp)
-            flags = np.zeros(len(data), dtype=bool)
-            can, fooled = flags.copy(), flags.copy()
-            can[usable(outcome, scores.material)] = True
-            fooled[images] = [
-                fools_metric(trial, outcome.human[i], scores.material, i)
-                for i, trial in trials.items()
-            ]
-            prefers, known = {}, {}
-            for other, values in columns.values():
-                false, human = values[mine], values[len(rows) - len(data) :][images]
-                prefers[other], known[other] = flags.copy(), flags.copy()
-                prefers[other][images] = false > human
-                known[other][images] = ~np.isnan(false) & ~np.isnan(human)
-            preferences[name] = Preferences(can, fooled, prefers, known)
-        return preferences
-
-    def _defences(
-        self,
-        data: CaptionDataset,
-        metrics: Mapping[str, Metric],
-        scores: AttackScores,
-        store: Store,
-    ) -> list[Defence]:
-        """All pairs of metrics, and a search against those that resist best."""
-        family = {}
-        for scored in scores.scored:
-            column = scored.columns[headline_column(scored.columns)]
-            if column.name in scores.preferences and not column.control:
-                family[column.name] = scored.family
-        by_family = {metric.name: metric for metric in metrics.values()}
-        pairs = defences(scores.preferences, list(family))
-        for k, pair in enumerate(pairs[: self.pairs] if self.pool_images else ()):
-            first, second = (family[name] for name in pair.metrics)
-            targets = (
-                Target(by_family[first], data, store), Target(by_family[second], data, store)
-            )  # fmt: skip
-            outcomes = scores.attacked[first], scores.attacked[second]
-            try:
-                won = attack_pair(targets, outcomes, scores.material, self.limits, self.pool_images)
-                pairs[k] = pair._replace(searched=share(won))
-            except CacheError:
-                raise
-            except MetaevalError as error:  # the budget of a judge is spent
-                log.warning("%s and %s were not attacked together: %s", *pair.metrics, error)
-            finally:
-                for target in targets:
-                    target.close()
-        return pairs
+            fooled = [fools_metric(t, human_scores[i], material, i) for i, t in trials.items()]
+            for target, values in columns.values():
+                false, human = values[mine], values[len(rows) - len(data) :][list(trials)]
+                known = np.array(fooled, dtype=bool) & ~np.isnan(false) & ~np.isnan(human)
+                shares[source, target] = share((false > human)[known])
+        return shares
 
     def _versions(
         self, data: CaptionDataset, result: AttackScores
@@ -320,9 +264,10 @@ class Attack(
         for family, outcome in result.attacked.items():
             for i, trial in best_false(outcome, result.material, self.limits).items():
                 text, source = trial.draft.text, data.human[i]
+                edits = difference(source, text, None).edits
                 version = Version(
                     f"against {family}", 0, text, source, expected="lower",
-                    severity="critical", harm=trial.draft.harm, edits=_edits(source, text),
+                    severity="critical", harm=trial.draft.harm, edits=edits,
                 )  # fmt: skip
                 rows.append((data.image_ids[i], version))
         rows += [
@@ -331,33 +276,24 @@ class Attack(
         ]
         return rows
 
-    def passes(self, scores: AttackScores) -> Sequence[Pass]:
-        return [Pass(scored) for scored in scores.scored]
-
     def statistics(
         self, data: CaptionDataset, scores: AttackScores, record: RunRecord
     ) -> MeasuredResult:
         stats = record.config.stats
-        columns = {s.family: s.columns[headline_column(s.columns)] for s in scores.scored}
+        columns = {s.family: s.columns[headline_column(s.columns)] for s in scores.metrics}
         attacked = self._attacked(scores, columns, stats)
         tested = measure(
             attack_outcomes(attacked, stats),
             [column for column in columns.values() if column.name in attacked],
             stats.confidence,
         )
-        metrics = tuple(
-            s.result(
-                headline_column(s.columns),
-                attack_measures(attacked[name], tested.values[name])
-                if (name := columns[s.family].name) in attacked
-                else None,
-            )
-            for s in scores.scored
-        )
-        extras = attack_extras(
-            metrics, attacked, scores.controls, scores.preferences, scores.defences
-        )
-        return MeasuredResult(
+        for name, numbers in attacked.items():
+            tested.values[name] |= numbers.values
+        heads = {column.name for column in columns.values()}
+        result = tested.result(
+            scores.metrics,
+            {name: numbers.facts for name, numbers in attacked.items()},
+            left_out={c.name for s in scores.metrics for c in s.columns} - heads,
             experiment=self.name,
             dataset=data.name,
             facts={
@@ -366,15 +302,12 @@ class Attack(
                 "Changed words": f"at most {self.edits}",
             },
             settings=self._settings(data, scores, record.config),
-            metrics=metrics,
             declared=declared(self.budgets[-1]),
-            comparisons=tested.comparisons,
-            controls=tested.controls,
-            resampled=tuple(tested.resampled),
-            extras=(*extras, self._examples(data, scores)),
             notes=tuple(fill_sentences(NOTES, rule=rule_of(data))),
             caveat="".join(fill_sentences(CAVEATS, no_fluency=scores.no_fluency)),
         )
+        extras = attack_extras(result.metrics, attacked, scores.controls, scores.transfer)
+        return result.model_copy(update={"extras": (*extras, self._examples(data, scores))})
 
     def _attacked(
         self, scores: AttackScores, columns: Mapping[str, ScoreColumn], stats: DictConfig
@@ -387,7 +320,7 @@ class Attack(
                 scores.attacked[scored.family], material, self.limits, self.budgets, stats,
                 best_of_n(scored.family, scores.attacked, others, material.pool, stats),
             )
-            for scored in scores.scored
+            for scored in scores.metrics
             if scored.family in scores.attacked and scored.status == "ok"
         }  # fmt: skip
 
@@ -411,7 +344,7 @@ class Attack(
     def _examples(self, data: CaptionDataset, scores: AttackScores) -> Extra:
         """The first successes against each metric."""
         records = []
-        for scored in scores.scored:
+        for scored in scores.metrics:
             outcome = scores.attacked.get(scored.family)
             if outcome is None or scored.status != "ok":
                 continue
@@ -460,19 +393,3 @@ def _with_search(scored: MetricScores, outcome: AttackOutcome | None) -> MetricS
 
 def _human(text: str) -> Version:
     return Version(HUMAN, 0, text, text, realised_rate=0.0)
-
-
-def _edits(source: str, text: str) -> tuple[Edit, ...]:
-    """The words that differ, one edit each."""
-    from difflib import SequenceMatcher
-
-    old, new = source.split(), text.split()
-    edits = []
-    for kind, i, j, k, m in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if kind == "equal":
-            continue
-        for step in range(max(j - i, m - k)):
-            before = old[i + step] if i + step < j else ""
-            after = new[k + step] if k + step < m else ""
-            edits.append(Edit(min(i + step, j), before, after))
-    return tuple(edits)

@@ -90,12 +90,10 @@ def agreement_matrices(
 
 def mean_with_others(matrix: Extra, metric: str) -> float | None:
     """The mean τ-b of a metric with the other ones; `None` where none is defined."""
-    for record in matrix.records:
-        if record["metric"] == metric:
-            names = [other["metric"] for other in matrix.records if other["metric"] != metric]
-            known = [record[name] for name in names if record[name] is not None]
-            return sum(known) / len(known) if known else None
-    return None
+    row = {record["metric"]: record for record in matrix.records}.get(metric, {})
+    others = [row.get(record["metric"]) for record in matrix.records if record["metric"] != metric]
+    known = [tau for tau in others if tau is not None]
+    return sum(known) / len(known) if known else None
 
 
 def metric_disagreements(

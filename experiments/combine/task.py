@@ -31,12 +31,13 @@ from metaeval.metrics.combined import weighted
 from metaeval.options import PositiveInt
 from metaeval.progress import progress_bar
 from metaeval.readers.files import user_path
-from metaeval.results.base import Estimate, MetricResult
+from metaeval.results.base import Estimate
 from metaeval.results.comparison import Comparisons
 from metaeval.results.measured import Extra, MeasuredResult
 from metaeval.results.run import Measure
 from metaeval.runs import files
 from metaeval.runs.records import ScoreColumn
+from metaeval.scoring import MetricScores
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
 from metaeval.stats.resampling.items import Floats
 
@@ -159,20 +160,14 @@ class Combine(
         shown = [ScoreColumn(title) for title in titles]
         shown += [ScoreColumn(name, control=True) for name in (*parts.controls, CONTROLS)]
         measured = measure(outcomes, shown, stats.confidence)
-        return MeasuredResult(
+        columns = tuple(column for column in shown if column.name in measured.values)
+        return measured.result(
+            [MetricScores("combine", columns, (None,) * len(columns), "ok")],
             experiment=self.name,
             dataset=", ".join(predicted),
             facts={"Benchmarks": len(predicted), "Parts": len(parts.metrics)},
             settings={**of_stats(stats), "method": self.method, "folds": self.folds},
-            metrics=tuple(
-                MetricResult(column=column, family="combine", statistics=measured.of(column.name))
-                for column in shown
-                if column.name in measured.values
-            ),
             declared=tuple(order),
-            comparisons=measured.comparisons,
-            controls=measured.controls,
-            resampled=tuple(measured.resampled),
             extras=(
                 *self._gains(measured.comparisons, order, titles),
                 Extra.of("weights", f"Weights: {TITLES[self.method]}, all benchmarks", weights),

@@ -49,8 +49,6 @@ class Design(NamedTuple):
         bool [n_images, n_sets]: which versions really differ from the human caption.
     floor
         Whether the lowest set holds captions of other images, which is not a degree of corruption.
-    groups
-        Images that are alike in some respect, bool [n_images] each.
     curve
         The rates in their order, if enough for a dose-response curve.
     counts
@@ -63,7 +61,6 @@ class Design(NamedTuple):
     levels: list[int]
     applied: npt.NDArray[np.bool_]
     floor: bool
-    groups: list[npt.NDArray[np.bool_]]
     curve: Curve | None
     counts: Counts
     confidence: float
@@ -78,7 +75,7 @@ class ColumnRecord(Model):
     measured
         Its measures and facts.
     rows
-        Name of an extra → the column's rows in it; of "groups" one for each group of the design.
+        Name of an extra → the column's rows in it.
     worst_images
         Positions of images with the worst inversions, worst first.
     """
@@ -157,7 +154,6 @@ def _rows_of_extras(
     rows: dict[str, tuple[Row, ...]] = {
         "scores_by_set": tuple(_set_rows(result.record)),
         "steps": ({step.name: Estimate.of(step.auc) for step in result.record.adjacent_auc},),
-        "groups": tuple(selected(better[members]) for members in design.groups),
     }
     if not design.applied.all():
         rows["applied"] = (selected(better[design.applied.all(axis=1)]),)

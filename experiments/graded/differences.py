@@ -3,13 +3,10 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from hashlib import sha256
 from itertools import combinations
 from typing import NamedTuple
 
-import numpy as np
-
-from metaeval.experiments.measure import Outcomes, ResampledValue, Statistic, measure
+from metaeval.experiments.measure import Outcomes, ResampledValue, Statistic, measure, once_each
 from metaeval.results.comparison import AgainstControl, Comparisons, Power
 from metaeval.results.graded import CEILING, MEASURES
 from metaeval.results.resampled import Resampled
@@ -52,26 +49,16 @@ class ComparedColumn(NamedTuple):
 class OrderStatistic(Statistic):
     """One of the measures of scores [n_images, n_sets]; the units are images with a score.
 
-    `compute` computes all measures of a table, which go into `known`, by a digest of the table.
+    `compute` gives all measures of a table.
     """
 
     span = math.inf
 
-    def __init__(
-        self, measure: str, known: dict[bytes, Comparable], compute: Callable[[Floats], Comparable]
-    ) -> None:
-        self.measure, self.measures, self.compute = measure, known, compute
+    def __init__(self, measure: str, compute: Callable[[Floats], Comparable]) -> None:
+        self.measure, self.compute = measure, compute
 
     def of(self, column: Floats) -> ResampledValue:
-        key = table_digest(column)
-        if key not in self.measures:
-            self.measures[key] = self.compute(column)
-        return self.measures[key][self.measure]
-
-
-def table_digest(scores: Floats) -> bytes:
-    """A digest of a table; every NaN counts as the same."""
-    return sha256(np.where(np.isnan(scores), np.nan, scores).tobytes()).digest()
+        return self.compute(column)[self.measure]
 
 
 def compare_columns(
@@ -83,13 +70,13 @@ def compare_columns(
     Parts and networks without training are compared with controls, too. The ceiling is not a
     control to beat.
     """
-    known = {table_digest(c.scores): c.comparable for c in columns}
+    compute = once_each(compute, [(c.scores, c.comparable) for c in columns])
     tables = {c.column.name: c.scores for c in columns}
     ceiling = next((c.scores for c in columns if c.family == CEILING), None)
     outcomes = {
         key: Outcomes(Measure(key, key), tables, statistic, family=key, ceiling=ceiling)
         for key in MEASURES
-        for statistic in [OrderStatistic(key, known, compute)]
+        for statistic in [OrderStatistic(key, compute)]
     }
     alpha = round(1 - confidence, 12)
     pairs = measure(

@@ -12,7 +12,7 @@ import pandas as pd
 from omegaconf import DictConfig
 
 from metaeval.corruptions.base import Corruption
-from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.data.dataset import CaptionDataset
 from metaeval.experiments.graded.column import (
     ColumnRecord,
     Curve,
@@ -31,7 +31,6 @@ from metaeval.results.run import PublishedInfo
 from metaeval.runs import files
 from metaeval.runs.records import (
     APPLIED,
-    CAPTION,
     HARM,
     HUMAN,
     IMAGE_ID,
@@ -76,12 +75,11 @@ TITLES = {
     "steps": "AUC of each step from a version to the next better one; 0.5 is chance",
     "applied": "Images in which every corruption changed the caption",
     "degrees": "Without the captions of other images",
-    "groups": "Groups of images",
     "seeds": "Spread over corruption seeds",
     "dose": "Dose and response",
     "dose_points": "Dose and response, every point",
 }
-NOT_SHOWN = ("scores_by_set", "groups", "dose_points", "worst_images")
+NOT_SHOWN = ("scores_by_set", "dose_points", "worst_images")
 
 
 class CaptionSet(NamedTuple):
@@ -131,10 +129,9 @@ def statistics(
     captions = files.read_run_table(out / files.CAPTIONS, _NEEDED)
     images = pd.Index(captions[IMAGE_ID].unique())
     sets = set_table(captions)
-    groups = image_groups(dataset, images.tolist(), captions, sets[0].name if floor else None)
-    design = _design(captions, images, sets, groups, floor, config.stats)
+    design = _design(captions, images, sets, floor, config.stats)
     columns = _computed_columns(results, score_tables(out, images, design.names), design)
-    rows = _rows_by_extra(columns, groups)
+    rows = _rows_by_extra(columns)
     metrics = _metric_results(results, columns, experiment, dataset, config.seed, corruptions)
     printed, others = _published(metrics, published)
     if published is not None and published.comparable:
@@ -178,7 +175,6 @@ def _design(
     captions: pd.DataFrame,
     images: pd.Index[Any],
     sets: Sequence[CaptionSet],
-    groups: Sequence[GroupMembers],
     floor: bool,
     stats: DictConfig,
 ) -> Design:
@@ -189,7 +185,6 @@ def _design(
         levels=[entry.level for entry in sets],
         applied=image_by_set(captions, "applied", images, names).astype(bool),
         floor=floor,
-        groups=[group.members for group in groups],
         curve=curve_of(sets, floor),
         counts=bootstrap_counts(len(images), stats.replicates, stats.seed),
         confidence=float(stats.confidence),
@@ -219,17 +214,15 @@ def _computed_columns(
 
 
 def _rows_by_extra(
-    columns: Mapping[str, tuple[ComparedColumn, ColumnRecord]], groups: Sequence[GroupMembers]
+    columns: Mapping[str, tuple[ComparedColumn, ColumnRecord]],
 ) -> dict[str, list[dict[str, Any]]]:
     """Name of an extra → its rows of all columns."""
     rows: dict[str, list[dict[str, Any]]] = {}
     for name, (compared, record) in columns.items():
         for extra, of_column in record.rows.items():
             more = {"control": compared.column.control} if extra == "dose_points" else {}
-            heads = [{"by": group.by, "label": group.label} for group in groups]
-            for k, row in enumerate(of_column):
-                head = heads[k] if extra == "groups" else {}
-                rows.setdefault(extra, []).append({"metric": name, **head, **row, **more})
+            of_extra = rows.setdefault(extra, [])
+            of_extra += [{"metric": name, **row, **more} for row in of_column]
     return rows
 
 
@@ -432,70 +425,6 @@ def image_by_set(
     values = np.full(shape, np.nan, np.result_type(data.dtype, np.float64))
     values[row, column] = data
     return values
-
-
-OF_LENGTH, OF_OBJECTS = "words of the human caption", "annotated objects"
-OF_FLOOR = "share of the {} caption's words in a reference"
-
-
-class GroupMembers(NamedTuple):
-    """Images that are alike in one respect: `by` says in which, `label` how, `members` bool [n]."""
-
-    by: str
-    label: str
-    members: npt.NDArray[np.bool_]
-
-
-def image_groups(
-    dataset: CaptionDataset, images: Sequence[Any], captions: pd.DataFrame, floor: str | None
-) -> list[GroupMembers]:
-    """Up to three groups of about equal size by each respect in which the images differ.
-
-    `images` are the ids in the order of the members; `floor` is the set of other images' captions.
-    """
-    place = dataset.positions()
-    rows = [place[image] for image in images]
-    lengths = np.array([len(dataset.human[k].split()) for k in rows], dtype=np.float64)
-    groups = thirds(OF_LENGTH, lengths)
-    objects = dataset.part("objects")
-    if not isinstance(objects, Absent):
-        counts = [len(objects[i].labels) if i in objects else 0 for i in images]
-        groups += thirds(OF_OBJECTS, np.array(counts, dtype=np.float64))
-    if floor is not None:
-        part = captions[captions[SET] == floor].set_index(IMAGE_ID)[CAPTION]
-        references = [dataset.references[k] for k in rows]
-        fits = [greatest_overlap(part[i], refs) for i, refs in zip(images, references, strict=True)]
-        groups += thirds(OF_FLOOR.format(floor), np.array(fits), 2)
-    return groups
-
-
-def greatest_overlap(caption: str, references: Sequence[str]) -> float:
-    """The largest share of a caption's distinct words that one reference has, in [0, 1]."""
-    words = _words(caption)
-    shares = [len(words & _words(r)) / max(len(words), 1) for r in references]
-    return max(shares, default=0.0)
-
-
-def _words(text: str) -> set[str]:
-    return {word.strip(".,!?;:\"'") for word in text.lower().split()}
-
-
-def thirds(by: str, values: Floats, digits: int = 0) -> list[GroupMembers]:
-    """Groups cut at the thirds of the values; equal values stay together, so there may be fewer."""
-    cuts = np.unique(np.quantile(values, [1 / 3, 2 / 3]))
-    group = np.searchsorted(cuts, values, side="left")
-    members = [group == g for g in np.unique(group)]
-    if len(members) < 2:
-        return []
-    return [
-        GroupMembers(by, _range(values[m].min(), values[m].max(), digits), np.asarray(m))
-        for m in members
-    ]
-
-
-def _range(low: float, high: float, digits: int) -> str:
-    ends = f"{low:.{digits}f}", f"{high:.{digits}f}"
-    return ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
 
 
 # How the training of a metric relates to a run

@@ -33,7 +33,6 @@ from metaeval.experiments.graded.statistics import statistics
 from metaeval.experiments.record import (
     RunRecord,
     dataset_info,
-    describe_dataset,
     require_captions,
     write_references,
     write_versions,
@@ -168,9 +167,6 @@ class Graded(
             raise ConfigError(CANNOT_RUN.format(corruptions[0].name, note))
         log.warning("%s", note)
         return replace(dataset.subset(kept), notes=(*dataset.notes, note))
-
-    def describe(self, data: CaptionDataset) -> str:
-        return describe_dataset(data)
 
     def write_versions(self, data: CaptionDataset, record: RunRecord) -> None:
         corruptions = self.corruptions(record.config)

@@ -278,13 +278,13 @@ def rating_groups(means: Floats) -> tuple[tuple[str, ...], np.ndarray]:
 def agreement_of(
     column: RankedScores,
     rows: RowCorrelations,
+    given: Ratings,
     sample: Sample,
     statistic: Correlation,
     confidence: float,
 ) -> Estimates:
     """A column's agreement in one dimension, by the name of each number."""
-    given = rows.given
-    values, replicates = rows.of(column.scores)
+    values, replicates = rows(column.scores)
     n, n_images = int((~np.isnan(column.scores[given.row])).sum()), given.images_of(column.scores)
     estimates: Estimates = {
         name: Estimate.resampled(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from metaeval.data.judgments.judged import Judgments
+from metaeval.experiments.measure import once_each
 from metaeval.experiments.scores import scored_columns
 from metaeval.runs import files
 from metaeval.runs.records import HUMAN
@@ -78,23 +79,20 @@ class Ratings(NamedTuple):
         return len(np.unique(self.image[~(np.isnan(self.mean) | np.isnan(scores))]))
 
 
-class RowCorrelations:
-    """The correlations of scores with the ratings of a dimension, over its rows, and their
-    replicates over resampled images; equal scores are computed once."""
+# scores [n] → their correlations with the ratings, over the rows, and the replicates of these
+RowCorrelations = Callable[[Floats], tuple[CorrelationValues, Correlations]]
 
-    def __init__(self, given: Ratings, counts: Counts) -> None:
-        self.given, self.counts = given, counts
-        self._known: dict[bytes, tuple[CorrelationValues, Correlations]] = {}
 
-    def of(self, scores: Floats) -> tuple[CorrelationValues, Correlations]:
-        """From scores [n]."""
-        given, x = self.given, scores[self.given.row]
-        key = x.tobytes()
-        if key not in self._known:
-            unit = given.image[given.row]
-            weighted = WeightedCorrelations(x, given.value, unit, given.n_images)
-            self._known[key] = correlations(x, given.value), weighted.of(self.counts)
-        return self._known[key]
+def row_correlations(given: Ratings, counts: Counts) -> RowCorrelations:
+    """The correlations of scores with the ratings of a dimension; equal scores are computed once"""
+
+    def of_rows(x: Floats) -> tuple[CorrelationValues, Correlations]:
+        unit = given.image[given.row]
+        weighted = WeightedCorrelations(x, given.value, unit, given.n_images)
+        return correlations(x, given.value), weighted.of(counts)
+
+    once = once_each(of_rows)
+    return lambda scores: once(scores[given.row])
 
 
 class Columns(NamedTuple):

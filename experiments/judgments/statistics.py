@@ -29,9 +29,9 @@ from metaeval.experiments.judgments.sample import (
     Columns,
     JudgmentSettings,
     RankedScores,
-    RowCorrelations,
     Sample,
     quoted_statistic,
+    row_correlations,
     row_counts,
     sample_of,
     varies,
@@ -43,9 +43,10 @@ from metaeval.experiments.measure import (
     Statistic,
     measure,
 )
+from metaeval.experiments.scores import scored_columns
 from metaeval.papers.expected import cells_of, values_of
 from metaeval.progress import progress_bar
-from metaeval.results.base import Estimate, Measured, MetricResult
+from metaeval.results.base import Estimate
 from metaeval.results.measured import Extra, MeasuredResult, PublishedValues
 from metaeval.results.notes import fill_sentences
 from metaeval.results.run import Measure
@@ -148,9 +149,17 @@ def statistics(
         for name, of_column in dimension.values.items():
             of_all = values.setdefault(name, {})
             of_all |= {dimension.key(k): estimate for k, estimate in of_column.items()}
+    measured = Measurements(
+        values,
+        {k: each for of in tested for k, each in of.comparisons.items()},
+        {k: each for of in tested for k, each in of.controls.items()},
+        [row for of in tested for row in of.resampled],
+    )
     rated = {name: people_agreement(judged, name) for name in judged.dimensions}
-    facts = judged.facts
-    return MeasuredResult(
+    rows, facts = [*scored, *made[0].fitted_rows()], judged.facts
+    return measured.result(
+        rows,
+        {column.name: _facts_of(given, sample) for column, given in scored_columns(rows)},
         experiment="judgments",
         dataset=judged.name,
         title=judged.title,
@@ -165,10 +174,6 @@ def statistics(
             "dimensions": judged.dimensions,
         },
         declared=tuple(measure for dimension in made for measure in dimension.declared()),
-        metrics=tuple(_results([*scored, *made[0].fitted_rows()], values, sample)),
-        comparisons={k: each for of in tested for k, each in of.comparisons.items()},
-        controls={k: each for of in tested for k, each in of.controls.items()},
-        resampled=tuple(row for of in tested for row in of.resampled),
         people={
             dimension.key(dimension.statistic): people.estimate
             for dimension in made
@@ -181,18 +186,6 @@ def statistics(
         extras=tuple(_extras(judged, sample, made)),
         notes=tuple(_notes(judged, sample, made, rated, scored)),
     )
-
-
-def _results(
-    scored: Sequence[MetricScores], values: Mapping[str, Estimates], sample: Sample
-) -> Iterator[MetricResult]:
-    for s in scored:
-        for c, column in enumerate(s.columns):
-            numbers = None
-            if s.scores is not None:
-                facts = _facts_of(s.scores[:, c], sample)
-                numbers = Measured(values=values[column.name], facts=facts)
-            yield s.result(c, numbers)
 
 
 class Dimension:
@@ -219,7 +212,7 @@ class Dimension:
         self.name, self.sample, self.settings = name, sample, settings
         self.given = sample.ratings[name]
         self.statistic = quoted_statistic(sample.judged)
-        self.rows = RowCorrelations(self.given, sample.counts)
+        self.rows = row_correlations(self.given, sample.counts)
         self.ranked, self.scored = columns.ranked, columns.all
         self.values: dict[str, Estimates] = {}
         self.curves: dict[str, list[dict[str, Any]]] = {}
@@ -258,7 +251,7 @@ class Dimension:
 
     def _agreement(self, column: RankedScores) -> Estimates:
         return agreement_of(
-            column, self.rows, self.sample, self.statistic, self.settings.confidence
+            column, self.rows, self.given, self.sample, self.statistic, self.settings.confidence
         )
 
     def fitted_rows(self) -> list[MetricScores]:
@@ -353,7 +346,7 @@ class ScoreStatistic(Statistic):
         if self.name == "accuracy":
             return pair_accuracy(column, given, sample)
         if self.name in SYMBOL:
-            value, replicates = (getattr(x, self.name) for x in self.dimension.rows.of(column))
+            value, replicates = (getattr(x, self.name) for x in self.dimension.rows(column))
         else:
             value, replicates, *_ = system_statistics(column, given, sample)[self.name]
         n = int((~np.isnan(column[given.row])).sum())
@@ -545,13 +538,11 @@ def _warnings(dimension: Dimension) -> Iterator[str]:
 
 def _without_scores(scored: Sequence[MetricScores], sample: Sample) -> Iterator[str]:
     unscored: dict[tuple[Any, ...], list[str]] = {}
-    for s in scored:
-        for c, column in enumerate(s.columns if s.scores is not None else ()):
-            assert s.scores is not None
-            facts = _facts_of(s.scores[:, c], sample)
-            if column.part_of is None and facts["n_nan"]:
-                counts = (facts["n_nan"], len(s.scores), facts["n_nan_without_references"])
-                unscored.setdefault(counts, []).append(column.name)
+    for column, values in scored_columns(scored):
+        facts = _facts_of(values, sample)
+        if column.part_of is None and facts["n_nan"]:
+            counts = (facts["n_nan"], len(values), facts["n_nan_without_references"])
+            unscored.setdefault(counts, []).append(column.name)
     for (n_nan, n_all, bare), names in unscored.items():
         of_bare = BARE.format(bare) if bare else ""
         yield NO_SCORE.format(n_nan=n_nan, n_all=n_all, bare=of_bare, names=", ".join(names))

@@ -11,7 +11,7 @@ import pandas as pd
 from omegaconf import DictConfig, OmegaConf
 
 from metaeval.data.judgments.judged import Judgments
-from metaeval.experiments.base import Experiment, MetricExperiment, Pass, ToScore
+from metaeval.experiments.base import Experiment, MetricExperiment, ToScore
 from metaeval.experiments.forced_choice.task import ForcedChoiceAgreement
 from metaeval.experiments.judgments.fitted import FittedControls, fitted_controls
 from metaeval.experiments.judgments.sample import (
@@ -132,9 +132,6 @@ class HumanCorrelation(
         fitted = fitted_controls(data, self.fitted, record.config)
         write_judged_scores(record.out, results, fitted.columns())
         return Scores(results, fitted)
-
-    def passes(self, scores: Scores) -> Sequence[Pass]:
-        return [Pass(scored) for scored in scores.metrics]
 
     def statistics(self, data: Judgments, scores: Scores, record: RunRecord) -> MeasuredResult:
         stats = record.config.stats

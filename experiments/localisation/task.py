@@ -18,7 +18,7 @@ from metaeval.config import load_dataset
 from metaeval.data.dataset import ImageId
 from metaeval.data.judgments.judged import Judgments
 from metaeval.errors import ConfigError
-from metaeval.experiments.base import MetricExperiment, Pass, ToScore
+from metaeval.experiments.base import MetricExperiment, ToScore
 from metaeval.experiments.localisation.explained import suspicion
 from metaeval.experiments.measure import Items, MeanOutcome, Outcomes, measure, of_stats
 from metaeval.experiments.record import (
@@ -221,9 +221,6 @@ class Localisation(
                 if scored.status == "ok":
                     explained.update(_explained_aucs(name, metric, scored, data, store))
         return LocalisationScores(results, explained)
-
-    def passes(self, scores: LocalisationScores) -> Sequence[Pass]:
-        return [Pass(scored) for scored in scores.metrics]
 
     def statistics(
         self, data: MarkedData, scores: LocalisationScores, record: RunRecord

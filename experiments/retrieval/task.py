@@ -25,7 +25,6 @@ from metaeval.experiments import (
     Metric,
     MetricExperiment,
     MetricScores,
-    Pass,
     RunRecord,
     Version,
     dataset_info,
@@ -231,40 +230,28 @@ class Retrieval(
             files.write_arrow(record.out / files.SCORES, table)
         return SearchScores(outcomes, ranks)
 
-    def passes(self, scores: SearchScores) -> Sequence[Pass]:
-        return [Pass(outcome) for outcome in scores.metrics]
-
     def statistics(
         self, data: CaptionDataset, scores: SearchScores, record: RunRecord
     ) -> MeasuredResult:
         stats, items = record.config.stats, Items(np.arange(len(data)))
-        shown = [
-            (column, outcome, c)
-            for outcome in scores.metrics
-            for c, column in enumerate(outcome.columns)
-            if column.part_of is None
-        ]
+        columns = [column for outcome in scores.metrics for column in outcome.columns]
         recall = MeanOutcome(items, items.resamples(stats))
         measured = measure(
             [
                 Outcomes(m, hits_at(scores.ranks, way, k, len(data)), recall, family=m.key)
                 for m, way, k in MEASURES
             ],
-            [column for column, _, _ in shown],
+            columns,
             stats.confidence,
         )
-        return MeasuredResult(
+        return measured.result(
+            scores.metrics,
+            left_out=[column.name for column in columns if column.part_of is not None],
             experiment=self.name,
             dataset=data.name,
             facts={"Images": len(data)},
             settings=of_stats(stats),
-            metrics=tuple(
-                outcome.result(c, measured.of(column.name)) for column, outcome, c in shown
-            ),
             declared=tuple(m for m, _, _ in MEASURES),
-            comparisons=measured.comparisons,
-            controls=measured.controls,
-            resampled=tuple(measured.resampled),
             notes=("Equal scores count against a metric.",),
         )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from hashlib import sha256
 from typing import cast
 
 import numpy as np
@@ -14,7 +13,7 @@ from metaeval import installation
 from metaeval.corruptions.base import KINDS, SEVERITIES, Corruption
 from metaeval.data.dataset import CaptionDataset
 from metaeval.experiments.graded.task import configured
-from metaeval.experiments.measure import ResampledValue
+from metaeval.experiments.measure import ResampledValue, once_each
 from metaeval.options import unknown
 from metaeval.results.run import CorruptionInfo
 from metaeval.stats.ordering.detection import drawn_sums, won
@@ -46,14 +45,11 @@ class MeanAuc:
 
     def __init__(self, counts: Counts) -> None:
         self.counts = counts
-        self._known: dict[bytes, tuple[npt.NDArray[np.bool_], Floats, Floats]] = {}
+        self._by_set = once_each(self._of_sets)
 
     def of(self, table: Floats, kinds: Iterable[Sequence[int]]) -> ResampledValue:
         """The mean over kinds of the mean over the sets of each."""
-        key = sha256(table.tobytes()).digest()
-        if key not in self._known:
-            self._known[key] = self._by_set(table)
-        known, point, replicates = self._known[key]
+        known, point, replicates = self._by_set(table)
         places = [list(kind) for kind in kinds]
         if not places:
             return ResampledValue(np.nan, np.full(len(replicates), np.nan), 0, 0)
@@ -62,7 +58,7 @@ class MeanAuc:
         n = int(known[:, [k for g in places for k in g]].any(axis=1).sum())
         return ResampledValue(float(mean), drawn, n, n)
 
-    def _by_set(self, table: Floats) -> tuple[npt.NDArray[np.bool_], Floats, Floats]:
+    def _of_sets(self, table: Floats) -> tuple[npt.NDArray[np.bool_], Floats, Floats]:
         """Which images have a score, the AUC, and its replicates: of each set."""
         wins = won(table[:, [0]] - table[:, 1:])
         known = ~np.isnan(wins)

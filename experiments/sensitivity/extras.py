@@ -5,9 +5,10 @@ from typing import NamedTuple
 
 from metaeval.experiments.sensitivity.combinations import Sets, severities
 from metaeval.experiments.sensitivity.profile import SensitivityCell
-from metaeval.results.base import Cell, Estimate, Measured, MetricResult
+from metaeval.results.base import Cell, Estimate, Measured
 from metaeval.results.measured import EXAMPLES, SETS, Extra
 from metaeval.results.sentences import join_names
+from metaeval.runs.records import ScoreColumn
 
 WORST = 3  # sets that a metric misses, with captions
 
@@ -23,13 +24,10 @@ class NumbersOfMetric(NamedTuple):
     ----------
     cells
         Set → what the metric sees of it.
-    positives
-        Harmless set → how often its captions score above a near-copy.
     """
 
     measured: Measured
     cells: Mapping[str, SensitivityCell]
-    positives: Mapping[str, Estimate]
 
 
 def missed(cells: Mapping[str, SensitivityCell]) -> list[str]:
@@ -45,13 +43,13 @@ def _with_verdict(cells: Mapping[str, SensitivityCell], *verdicts: str) -> list[
 
 
 def sensitivity_extras(
-    metrics: Sequence[MetricResult],
+    every: Sequence[ScoreColumn],
     of_metrics: Mapping[str, NumbersOfMetric],
     sets: Sets,
     kinds: Sequence[str],
 ) -> Iterator[Extra]:
     """The metrics that see most first, controls last."""
-    columns = [m.column for m in metrics if m.name in of_metrics and m.column.part_of is None]
+    columns = [c for c in every if c.part_of is None]
     columns.sort(key=lambda c: (c.control, -(of_metrics[c.name].measured.value(MEAN_AUC) or 0.0)))
     order = {column.name: of_metrics[column.name] for column in columns}
     yield Extra.of(
@@ -129,7 +127,6 @@ def _misses(order: Mapping[str, NumbersOfMetric], controls: set[str]) -> Extra:
 DATA = {
     PROFILE_CELLS: "Every metric and change",
     EXAMPLES: "Captions on which metrics err most",
-    "positives": "Harmless changes above near-copies",
 }
 
 
@@ -140,9 +137,8 @@ def _data(of_metrics: Mapping[str, NumbersOfMetric]) -> list[Extra]:
         for set_name, cell in of.cells.items():
             numbers = cell._asdict()
             del numbers["examples"]
-            for key in ("beyond_fluency", "refined"):
-                estimate = numbers.pop(key) or Estimate(value=None)
-                numbers |= {key: estimate, f"{key}_n": estimate.n}
+            beyond = numbers.pop("beyond_fluency") or Estimate(value=None)
+            numbers |= {"beyond_fluency": beyond, "beyond_fluency_n": beyond.n}
             cells.append({"metric": name, "set": set_name, **numbers})
     records = {
         PROFILE_CELLS: cells,
@@ -151,11 +147,6 @@ def _data(of_metrics: Mapping[str, NumbersOfMetric]) -> list[Extra]:
             for name, of in of_metrics.items()
             for set_name, cell in of.cells.items()
             for example in cell.examples
-        ],
-        "positives": [
-            {"metric": name, "set": set_name, "share": share, "n": share.n}
-            for name, of in of_metrics.items()
-            for set_name, share in of.positives.items()
         ],
     }
     return [Extra.of(name, title, records[name], kind="data") for name, title in DATA.items()]

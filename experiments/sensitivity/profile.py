@@ -40,9 +40,6 @@ NEAR_CHANCE = 0.1  # an AUC whose interval is within 0.5 ± this counts as chanc
 ENOUGH = 20  # images: with fewer the verdict is never "blind" or "spares"
 
 
-_STREAM = 0x4EF2  # keeps the choice of images apart from the resampling under the same seed
-
-
 class SensitivityCell(NamedTuple):
     """One metric on one set of changed captions.
 
@@ -70,8 +67,6 @@ class SensitivityCell(NamedTuple):
         `cell_verdict`.
     examples
         The captions that the metric errs on most: records for a page.
-    refined
-        The AUC on the images on which the controls are balanced, with `task.refine=true`.
     """
 
     n: int
@@ -86,7 +81,6 @@ class SensitivityCell(NamedTuple):
     beyond_fluency: Estimate | None
     verdict: Verdict
     examples: tuple[Mapping[str, Any], ...]
-    refined: Estimate | None = None
 
 
 def profile(
@@ -182,42 +176,6 @@ def estimate_of(n: int, value: float, interval: tuple[float, float]) -> Estimate
     return Estimate(value=value, low=interval[0], high=interval[1], n=n)
 
 
-def balanced(gaps: Floats, bins: int, seed: int) -> npt.NDArray[np.bool_]:
-    """Which images an adversarial refinement keeps, [n].
-
-    `gaps` [n, n_controls] is what each control gives the human caption more.
-
-    Each control's gaps are cut into `bins` equal sizes up to its greatest, with their signs; 0 is a
-    bin of its own. The images of a cell of this grid and those of its mirror image (all controls
-    wrong by as much) stay in equal numbers, drawn at random. So of what stays, the AUC of every
-    control is exactly 0.5. Images that a control cannot score go.
-
-    After C.-Y. Hsieh et al. (2023), SugarCrepe, NeurIPS, who balance the gaps of two models at
-    once.
-    """
-    rng = np.random.default_rng([_STREAM, seed])
-    stays = np.zeros(len(gaps), dtype=bool)
-    known = ~np.isnan(gaps).any(axis=1)
-    if not known.any():
-        return stays
-    greatest = np.abs(gaps[known]).max(axis=0)
-    size = np.ceil(np.abs(gaps[known]) / np.where(greatest > 0, greatest, 1) * bins - 1e-9)
-    cells = (np.sign(gaps[known]) * size).astype(int)
-    images = np.flatnonzero(known)
-    of_cell: dict[tuple[int, ...], list[int]] = {}
-    for image, cell in zip(images.tolist(), map(tuple, cells.tolist()), strict=True):
-        of_cell.setdefault(cell, []).append(image)
-    for cell in sorted(of_cell):
-        mirrored = tuple(-place for place in cell)
-        if cell == mirrored:
-            stays[of_cell[cell]] = True
-        elif cell < mirrored and mirrored in of_cell:
-            n = min(len(of_cell[cell]), len(of_cell[mirrored]))
-            for side in (cell, mirrored):
-                stays[rng.permutation(of_cell[side])[:n]] = True
-    return stays
-
-
 # Harmless rewrites against harmful near-copies: what they cost, and which of the two wins.
 #
 # Near-copies are the corruptions of facts: all kinds that harm except those of form.
@@ -258,8 +216,6 @@ class Rewrites(Statistic):
         [n_images, n_sets] The sort of each harmless change (`sort_of_rewrite`).
     sort
         Which sort counts; `None` for all.
-    places
-        The places of the harmless sets that count; all by default.
     """
 
     span = 1.0
@@ -270,10 +226,9 @@ class Rewrites(Statistic):
         sorts: Sorts,
         counts: Counts,
         sort: int | None = REWRITE,
-        places: Sequence[int] | None = None,
     ) -> None:
         self.sorts, self.counts, self.sort = sorts, counts, sort
-        self.harmless = harmless(sets) if places is None else places
+        self.harmless = [k for k in summarised(sets) if sets[k].expected == "same"]
         self.harmful = [k + 1 for k in summarised(sets) if _is_near_copy(sets[k])]
 
     def of(self, column: Floats) -> ResampledValue:
@@ -283,11 +238,6 @@ class Rewrites(Statistic):
             changed = np.where(counted, column[:, [k + 1]], np.nan)
             gaps.append(changed - column[:, self.harmful])
         return replicated_mean(mean_without_nan(won(np.hstack(gaps)), 1), self.counts)
-
-
-def harmless(sets: Sets) -> list[int]:
-    """The places of the sets of harmless changes that summaries count."""
-    return [k for k in summarised(sets) if sets[k].expected == "same"]
 
 
 def _is_near_copy(entry: CorruptionInfo) -> bool:

@@ -12,7 +12,7 @@ import pandas as pd
 from omegaconf import DictConfig
 
 from metaeval.data.dataset import CaptionDataset
-from metaeval.experiments.fitted import FAMILY, caption_features, predictions
+from metaeval.experiments.fitted import caption_features, predictions
 from metaeval.experiments.graded.statistics import image_by_set, score_tables
 from metaeval.experiments.measure import (
     Items,
@@ -49,10 +49,7 @@ from metaeval.experiments.sensitivity.profile import (
     Rewrites,
     SensitivityCell,
     Sorts,
-    balanced,
     cell_verdict,
-    estimate_of,
-    harmless,
     profile,
     sort_of_rewrite,
 )
@@ -63,15 +60,12 @@ from metaeval.results.run import Measure
 from metaeval.runs import files
 from metaeval.runs.records import APPLIED, CAPTION, HUMAN, IMAGE_ID, REFERENCES, SET
 from metaeval.scoring import MetricScores
-from metaeval.stats.ordering.detection import auc_within_images
 from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts
 from metaeval.stats.resampling.items import Floats
 from metaeval.stats.significance.comparison import adjusted_in_family
 
 SEVERITY = "severity_order"
 LANGUAGE_MODEL = "bigram_model"  # the family of the control that knows fluency alone
-CHANCE = "random_score"  # the control whose scores are drawn at random
-BINS = 2  # sizes of a control's gap that the refinement separates
 MEASURES = (
     Measure(MEAN_AUC, "mean AUC over kinds that harm"),
     Measure("harmless", "harmless punished, AUC", best="neither"),
@@ -170,30 +164,27 @@ def statistics(
     results: Sequence[MetricScores],
     config: DictConfig,
     sets: Sets,
-    refine: bool = False,
 ) -> MeasuredResult:
     """The result of a run, from its captions.parquet, references.parquet and scores.parquet.
 
     `sets` are the corruptions in the order of their levels. Resampled are images, the same for all;
-    p-values are Holm-corrected over all metrics and sets. With `refine`, each cell has its numbers
-    also on images on which the controls are balanced.
+    p-values are Holm-corrected over all metrics and sets.
     """
     tables, images, texts, applied = _tables_of(out, results, config, sets)
     columns = [c for r in results for c in r.columns if c.name in tables.scores]
     confidence = tables.confidence
     measured = measure(tables.outcomes(), columns, confidence, 1 - confidence)
-    profiles = _profiles(tables, results, images, texts, config, refine)
+    profiles = _profiles(tables, results, images, texts)
     of_metrics = {
         name: _numbers(name, tables, cells, measured, applied) for name, cells in profiles.items()
     }
-    metrics = tuple(
-        scored.result(k, of_metrics[c.name].measured if c.name in of_metrics else None)
-        for scored in results
-        for k, c in enumerate(scored.columns)
-    )
     defined = _defined(of_metrics)
+    for key in measured.comparisons.keys() - defined:
+        del measured.comparisons[key]
     made = [entry for entry in sets if entry.n_applied]
-    return MeasuredResult(
+    return measured.result(
+        results,
+        {name: of.measured.facts for name, of in of_metrics.items()},
         experiment="sensitivity",
         dataset=dataset.name,
         facts={
@@ -202,12 +193,8 @@ def statistics(
             "Harmless sets": sum(entry.expected != "lower" for entry in made),
         },
         settings=of_stats(config.stats),
-        metrics=metrics,
         declared=tuple(m for m in _declared(tables.kinds, tables.by_severity) if m.key in defined),
-        comparisons={key: of for key, of in measured.comparisons.items() if key in defined},
-        controls=measured.controls,
-        resampled=tuple(measured.resampled),
-        extras=tuple(sensitivity_extras(metrics, of_metrics, sets, list(tables.kinds))),
+        extras=tuple(sensitivity_extras(columns, of_metrics, sets, list(tables.kinds))),
         notes=tuple(_notes(sets, tables.sorts)),
     )
 
@@ -238,8 +225,6 @@ def _profiles(
     results: Sequence[MetricScores],
     images: pd.Index[Any],
     texts: npt.NDArray[Any],
-    config: DictConfig,
-    refine: bool,
 ) -> dict[str, dict[str, SensitivityCell]]:
     """Column → set → what the metric sees of it, with the verdict over all metrics and sets."""
     sets, confidence = tables.sets, tables.confidence
@@ -249,8 +234,6 @@ def _profiles(
         name: profile(table, sets, tables.counts, fluency, images.tolist(), texts, confidence)
         for name, table in tables.scores.items()
     }
-    if refine:
-        _refine(profiles, tables.scores, results, sets, tables.counts, config)
     adjusted = adjusted_in_family(
         {(name, k): cell.p for name, of in profiles.items() for k, cell in of.items()}
     )
@@ -273,11 +256,7 @@ def _numbers(
     table, sets, confidence = tables.scores[name], tables.sets, tables.confidence
     counts, mean_auc = tables.counts, tables.mean_auc
     no_ops = Rewrites(sets, tables.sorts, counts, NO_OP)
-    positives = {
-        sets[k].set: Rewrites(sets, tables.sorts, counts, None, [k]) for k in harmless(sets)
-    }
-    values = {
-        **measured.values[name],
+    measured.values[name] |= {
         SEVERITY: replicated_mean(severity_order(table, sets), counts).estimate(confidence),
         "harmless": mean_auc.of(table, tables.expected("same")).estimate(confidence),
         "missed": Estimate(value=len(missed(cells))),
@@ -295,9 +274,8 @@ def _numbers(
         "undecided_harmless": undecided.count("same"),
     }
     return NumbersOfMetric(
-        Measured(values=values, facts=facts),
+        Measured(values=measured.values[name], facts=facts),
         cells,
-        {label: of.of(table).estimate(confidence) for label, of in positives.items()},
     )
 
 
@@ -352,39 +330,6 @@ def _tables(
     columns = [column for s in results if s.status == "ok" for column in s.columns]
     better = {c.name: scores[c.name][0] * (1 if c.higher_is_better else -1) for c in columns}
     return {name: np.where(applied, table, np.nan) for name, table in better.items()}
-
-
-def _refine(
-    profiles: dict[str, dict[str, SensitivityCell]],
-    tables: Mapping[str, Floats],
-    results: Sequence[MetricScores],
-    sets: Sets,
-    counts: Counts,
-    config: DictConfig,
-) -> None:
-    """Set `refined` in every cell: the AUC on images on which the controls are balanced."""
-    controls = [
-        tables[column.name]
-        for scored in results
-        if scored.status == "ok" and scored.family not in (CHANCE, FAMILY)
-        for column in scored.columns
-        if column.control
-    ]
-    if not controls:
-        return
-    confidence = config.stats.confidence
-    stays = np.column_stack(
-        [
-            balanced(np.stack([t[:, 0] - t[:, k] for t in controls], 1), BINS, config.stats.seed)
-            for k in range(1, 1 + len(sets))
-        ]
-    )
-    for name, cells in profiles.items():
-        table = tables[name]
-        remaining = np.where(stays, table[:, 1:], np.nan)
-        seen = auc_within_images(table[:, 0], remaining, counts, confidence=confidence)
-        for entry, auc in zip(sets, seen, strict=True):
-            cells[entry.set] = cells[entry.set]._replace(refined=estimate_of(*auc))
 
 
 def predict_harmlessness(

@@ -15,7 +15,6 @@ from metaeval.experiments.fitted import TEXT, fitted_row
 from metaeval.experiments.record import (
     RunRecord,
     dataset_info,
-    describe_dataset,
     require_captions,
     write_references,
     write_versions,
@@ -54,8 +53,6 @@ class Sensitivity(
         "all", or names and kinds of corruptions: [wrong_colour, logic].
     images
         How many images at most, the first by id.
-    refine
-        Give each number also on a part of the images on which the controls are balanced.
     fitted
         Whether a control is fitted to what harms: a ridge regression on the caption alone, out of
         fold by image.
@@ -66,20 +63,16 @@ class Sensitivity(
         self,
         corruptions: str | Sequence[str] = "all",
         images: PositiveInt = 1000,
-        refine: bool = False,
         fitted: bool = True,
     ) -> None:
         self.corruptions = corruptions
         self.images = images
-        self.refine, self.fitted = refine, fitted
+        self.fitted = fitted
 
     def load(self, config: DictConfig) -> CaptionDataset:
         dataset: CaptionDataset = super().load(config)
         require_captions(dataset)
         return dataset.limited(self.images)
-
-    def describe(self, data: CaptionDataset) -> str:
-        return describe_dataset(data)
 
     def write_versions(self, data: CaptionDataset, record: RunRecord) -> None:
         corruptions = suite(data, self.corruptions)
@@ -124,7 +117,7 @@ class Sensitivity(
         self, data: CaptionDataset, scores: list[MetricScores], record: RunRecord
     ) -> MeasuredResult:
         sets = record.info.corruptions or ()
-        return statistics(record.out, data, scores, record.config, sets, refine=self.refine)
+        return statistics(record.out, data, scores, record.config, sets)
 
 
 def _entry(corruption: Corruption, results: Sequence[Corrupted]) -> CorruptionInfo:

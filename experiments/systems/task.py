@@ -24,10 +24,11 @@ from metaeval.experiments.measure import (
 from metaeval.experiments.record import RunRecord
 from metaeval.metrics.base import Metric
 from metaeval.options import Draws, OpenShare, checked
-from metaeval.results.base import Estimate, MetricResult
+from metaeval.results.base import Estimate
 from metaeval.results.measured import Extra, MeasuredResult
 from metaeval.results.run import DatasetInfo, Measure
 from metaeval.runs.records import ScoreColumn
+from metaeval.scoring import MetricScores
 from metaeval.stats.agreement.systems import pairwise_accuracies, permutation_p
 from metaeval.stats.correlation.correlations import WeightedCorrelations
 from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts
@@ -132,20 +133,15 @@ def statistics(
                 }
                 for name, column in each.columns.items()
             ]
-    return MeasuredResult(
+    of_table = MetricScores("systems", tuple(columns.values()), (None,) * len(columns), "ok")
+    return measured.result(
+        [of_table],
         experiment="systems",
         dataset=table.name,
         title=table.title,
         facts={"Systems": len(table.systems)},
         settings={**of_stats(stats), "permutations": permutations, "alpha": alpha},
-        metrics=tuple(
-            MetricResult(column=column, family="systems", statistics=measured.of(name))
-            for name, column in columns.items()
-        ),
         declared=tuple(declared),
-        comparisons=measured.comparisons,
-        controls=measured.controls,
-        resampled=tuple(measured.resampled),
         extras=(
             Extra.of("influence", "Correlations without one system", influence, folded=True),
             Extra.of("systems", "The systems", _rows(table), folded=True),

@@ -14,10 +14,22 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict, Unpack
 
+import numpy as np
+import numpy.typing as npt
+
 from metaeval.cores import core_count
 from metaeval.data.coco.files import search_bases
 from metaeval.data.coco.objects import coco_objects
-from metaeval.data.dataset import Absent, CaptionDataset, ImageId, ImageSource, Objects, Part
+from metaeval.data.dataset import (
+    Absent,
+    CaptionDataset,
+    ImageId,
+    ImageSource,
+    Objects,
+    Part,
+    RecordCount,
+    items_by_references,
+)
 from metaeval.data.download import given_path
 from metaeval.data.identity import COCO, coco_number, composed, sources_of
 from metaeval.errors import InputError
@@ -303,6 +315,53 @@ def sources_of_records(
         "dataset.image_source says it."
     )
     return sources, [note] if unknown else []
+
+
+class _Captioned(_OfImage, Protocol):
+    """A record with the references of its image, and which photograph that is."""
+
+    @property
+    def source(self) -> ImageSource | None: ...
+
+    @property
+    def references(self) -> tuple[str, ...] | None: ...
+
+
+def annotated_dataset(
+    name: str,
+    records: Sequence[_Captioned],
+    human: Sequence[str],
+    *,
+    sources: Mapping[str, str],
+    notes: Iterable[str],
+    read: int,
+    documents: Sequence[int] | None = None,
+    **places: Unpack[ImagePlaces],
+) -> tuple[CaptionDataset, npt.NDArray[np.intp]]:
+    """The dataset of n records, an image once for each set of references, with COCO's annotations
+    and image files; and the place of each record in it.
+
+    `human` and `documents` have the human caption of each record, and as how many documents it
+    counts; `read` is how many records the files held.
+    """
+    items = items_by_references([r.image for r in records], [r.references or () for r in records])
+    checksums = dict(sources)
+    photographs = tuple(records[j].source for j in items.caption)
+    names: dict[ImageId, str] = {r.image: r.file for r in records if r.file}
+    of_item = dict(zip(items.image_ids, photographs, strict=True))
+    dataset = CaptionDataset(
+        name,
+        items.image_ids,
+        tuple(human[j] for j in items.caption),
+        items.references,
+        sources=checksums,
+        notes=tuple(notes),
+        parts=annotated_images(of_item, names=names, checksums=checksums, **places),
+        image_source=photographs,
+        records=RecordCount(read, len(records)),
+        documents=None if documents is None else items.sums(documents),
+    )
+    return dataset, items.of_caption
 
 
 def instances_files(data: str | Path | None = None) -> list[Path]:

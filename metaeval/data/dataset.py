@@ -279,7 +279,7 @@ class ReferenceItems(NamedTuple):
 
 
 def items_by_references(
-    images: Sequence[str], references: Sequence[tuple[str, ...]]
+    images: Sequence[Any], references: Sequence[tuple[str, ...]]
 ) -> ReferenceItems:
     """The items of n captions: their distinct (image, references).
 

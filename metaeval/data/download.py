@@ -9,7 +9,7 @@ import hashlib
 import os
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from http.client import HTTPException, HTTPResponse
 from pathlib import Path
@@ -79,18 +79,10 @@ def download(
         with _lock(target):
             if not _checksum_problem(target, expected):  # another process has fetched it meanwhile
                 return target
-            resumed = False
             if part.is_symlink():
                 part.unlink()  # another's file, which is not written to
-            if _checksum_problem(
-                part, expected
-            ):  # else a process was killed just before the renaming
-                resumed = _fetch_all(url, part, most, timeout, attempts, pause)
-            if resumed and _checksum_problem(part, expected):
-                # the beginning was of another version of the file, or damaged
-                part.unlink()
-                _fetch_all(url, part, most, timeout, attempts, pause)
-            if problem := _checksum_problem(part, expected):
+            fetch = partial(_fetch_all, url, part, most, timeout, attempts, pause)
+            if problem := _problem_of_fetched(part, expected, fetch):
                 part.unlink()
                 raise DownloadError(
                     f"{url}: the file has a wrong checksum ({problem}) and was deleted; it has "
@@ -100,6 +92,22 @@ def download(
     except OSError as error:
         raise DownloadError(f"{target}: cannot be written ({error.strerror or error})") from None
     return target
+
+
+def _problem_of_fetched(
+    part: Path, expected: dict[str, str], fetch: Callable[[], bool]
+) -> str | None:
+    """Fetch what a file lacks; what is wrong with it then."""
+    problem = _checksum_problem(part, expected)
+    if problem is None:  # a process was killed just before the renaming
+        return None
+    resumed = fetch()
+    problem = _checksum_problem(part, expected)
+    if not (resumed and problem):
+        return problem
+    part.unlink()  # the beginning was of another version of the file, or damaged
+    fetch()
+    return _checksum_problem(part, expected)
 
 
 def _fetch_all(

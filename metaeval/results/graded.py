@@ -2,7 +2,7 @@
 
 Their result is a `MeasuredResult`. Its extras are "sets" (the versions, worst first),
 "scores_by_set", "steps", "applied" (images in which every corruption changed the caption),
-"degrees" (without other images' captions), "groups", "seeds", "dose", "dose_points" and
+"degrees" (without other images' captions), "seeds", "dose", "dose_points" and
 "worst_images" (a column a metric, the worst inversion first).
 """
 

@@ -73,6 +73,12 @@ class Extra(Model):
         """The rows as dictionaries."""
         return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
 
+    @property
+    def main_columns(self) -> list[str]:
+        """The columns that are not the end of another column's interval."""
+        ends = {f"{column}_{end}" for column in self.columns for end in ("low", "high")}
+        return [column for column in self.columns if column not in ends]
+
     def frame(self) -> pd.DataFrame:
         """The rows as a table of pandas."""
         return pd.DataFrame(list(self.rows), columns=list(self.columns))

@@ -167,27 +167,12 @@ class Trace:
 
     trials: list[Trial] = field(default_factory=list)
 
-    def best(
-        self,
-        calls: int,
-        edits: int | None = None,
-        words: tuple[int, int] | None = None,
-    ) -> Trial | None:
-        """The best trial among the first `calls`, with at most `edits` changes and a number of
-        words within `words`; with 0 calls the first, unasked. `None` where there is none.
-
-        Of equal scores the earliest; a trial without a score, or that does not keep the
-        constraint, is never chosen.
-        """
-        trials = [
-            trial
-            for trial in self.trials[: max(1, calls)]
-            if (edits is None or trial.draft.edits <= edits)
-            and (words is None or words[0] <= len(trial.draft.words) <= words[1])
-            and trial.admitted
-            and not np.isnan(trial.score)
-        ]
-        return max(trials, key=lambda trial: trial.score, default=None)
+    def best_first(self, calls: int) -> list[Trial]:
+        """The trials among the first `calls`, with 0 calls the first, unasked; of equal scores the
+        earliest first, and without those that have no score or do not keep the constraint."""
+        tried = self.trials[: max(1, calls)]
+        usable = [t for t in tried if t.admitted and not np.isnan(t.score)]
+        return sorted(usable, key=lambda t: -t.score)
 
     def first(self, reached: Callable[[Trial], bool]) -> int | None:
         """How many calls it took to the first admitted trial that reached a goal; `None` where
@@ -249,14 +234,9 @@ def _proposals(
     rng: np.random.Generator,
 ) -> list[Draft]:
     """New drafts from the best ones so far."""
-    scored = [
-        t
-        for t in trace.trials
-        if t.draft.edits < limits.edits and t.admitted and not np.isnan(t.score)
-    ]
-    best = sorted(scored, key=lambda t: -t.score)[: limits.beam]
+    scored = [t for t in trace.best_first(len(trace.trials)) if t.draft.edits < limits.edits]
     new: dict[str, Draft] = {}
-    for trial in best:
+    for trial in scored[: limits.beam]:
         for _ in range(limits.proposals):
             draft = mutated(trial.draft, near, far, rng)
             if draft is not None and draft.text not in known:

@@ -1,5 +1,6 @@
 """Dose and response: how scores fall as a corruption's rate rises, within an image."""
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -132,8 +133,6 @@ def dose_response(
         int [replicates, n_images] from `bootstrap_counts`.
     floor
         float64 [n_seeds, n_images]: the scores of a version that has nothing to do with the image.
-    confidence
-        Of the percentile intervals, in (0, 1).
 
     Examples
     --------
@@ -143,17 +142,7 @@ def dose_response(
     >>> response.change.round(3).tolist(), response.half.dose, response.falls_throughout
     ([0.0, -1.225, -2.449], 0.5, True)
     """
-    values, grid = as_scores(scores), np.asarray(doses, dtype=np.float64)
-    if values.ndim != 3 or grid.shape != values.shape[2:] or not len(values):
-        raise InputError(
-            f"scores of shape {values.shape} and doses of shape {grid.shape} are not "
-            "[n_seeds, n_images, k] and [k]",
-            field="scores",
-        )
-    if len(grid) < 2 or grid[0] != 0 or (np.diff(grid) <= 0).any():
-        raise InputError(f"{grid.tolist()} do not ascend from 0", field="doses")
-    if counts.ndim != 2 or counts.shape[1] != values.shape[1]:
-        raise InputError(f"{counts.shape} counts of {values.shape[1]} images", field="counts")
+    values, grid = _checked(scores, doses, counts)
     k = len(grid)
     if floor is not None:
         values = np.concatenate([values, as_scores(floor)[:, :, None]], axis=2)
@@ -161,16 +150,11 @@ def dose_response(
     by_seed = _standardised(np.where(whole[:, None], values, 0.0))
     by_seed[:, ~whole] = np.nan
     change = by_seed.mean(axis=0)
-    # no value of m is further than sqrt(m) of their standard deviations from their mean
-    bound = float(2.0 ** np.ceil(np.log2(2 * np.sqrt(change.shape[1]))))
-    replicates = bound * resampled_means(change / bound, counts)
+    replicates = _replicates(change, counts)
     n = int(whole.sum())
     if not n:
         return _nothing(k, len(values), floor is not None)
-
-    def intervals(columns: Floats, level: float) -> Floats:
-        return np.array([percentile_interval(column, level, n) for column in columns.T])
-
+    intervals = partial(_intervals, n)
     means = change[whole].mean(axis=0)
     steps = np.diff(replicates[:, :k], axis=1)
     seeds = by_seed[:, whole, :k].mean(axis=1)
@@ -188,6 +172,34 @@ def dose_response(
         _trend(change[whole, :k]),
         _half_effect(grid, means, replicates, effect, confidence),
     )
+
+
+def _replicates(change: Floats, counts: Counts) -> Floats:
+    """The replicates of mean changes [n_images, m]: no value is further than sqrt(m) of their
+    standard deviations from their mean."""
+    bound = float(2.0 ** np.ceil(np.log2(2 * np.sqrt(change.shape[1]))))
+    return bound * resampled_means(change / bound, counts)
+
+
+def _intervals(n: int, columns: Floats, level: float) -> Floats:
+    return np.array([percentile_interval(column, level, n) for column in columns.T])
+
+
+def _checked(scores: npt.ArrayLike, doses: npt.ArrayLike, counts: Counts) -> tuple[Floats, Floats]:
+    """Scores and doses as arrays. Raises InputError where their shapes do not fit, or doses do not
+    ascend from 0."""
+    values, grid = as_scores(scores), np.asarray(doses, dtype=np.float64)
+    if values.ndim != 3 or grid.shape != values.shape[2:] or not len(values):
+        raise InputError(
+            f"scores of shape {values.shape} and doses of shape {grid.shape} are not "
+            "[n_seeds, n_images, k] and [k]",
+            field="scores",
+        )
+    if len(grid) < 2 or grid[0] != 0 or (np.diff(grid) <= 0).any():
+        raise InputError(f"{grid.tolist()} do not ascend from 0", field="doses")
+    if counts.ndim != 2 or counts.shape[1] != values.shape[1]:
+        raise InputError(f"{counts.shape} counts of {values.shape[1]} images", field="counts")
+    return values, grid
 
 
 def _standardised(values: Floats) -> Floats:

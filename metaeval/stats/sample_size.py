@@ -207,19 +207,23 @@ def label_efficiency(
     )
     if (n := len(x)) < 3:
         return IntervalEstimate(math.nan, math.nan, math.nan, n)
-    x, y = scaled(x), scaled(y)
-    x, y = x - x.mean(), y - y.mean()
+    x, y = (values - values.mean() for values in (scaled(x), scaled(y)))
     table = sums_by_unit((np.ones(n), x, y, x * x, y * y, x * y), unit, counts)
     r = _r(table.sum(axis=0, keepdims=True))
     drawn = defined_replicates(_r(resampled_sums(table, counts)), len(np.unique(unit)))
     low_r, high_r = _interval_of_r(float(r[0]), drawn, confidence)
-    ends = np.abs([low_r, high_r])
-    least = 0.0 if low_r < 0 < high_r else float(ends.min())
-    r_squared = np.array([float(r[0]), least, float(ends.max())]) ** 2
+    value, low, high = _efficiencies(float(r[0]), low_r, high_r, n_labels)
+    return IntervalEstimate(value, low, high, n)
+
+
+def _efficiencies(r: float, low: float, high: float, n_labels: int) -> list[float]:
+    """The efficiencies at a correlation, and at the least and the greatest size in its interval."""
+    ends = np.abs([low, high])
+    least = 0.0 if low < 0 < high else float(ends.min())
+    r_squared = np.array([r, least, float(ends.max())]) ** 2
     with np.errstate(divide="ignore"):
         made = 1 / ((1 - r_squared) * (n_labels - 2) / (n_labels - 3))
-    value, low, high = made.tolist()
-    return IntervalEstimate(value, low, high, n)
+    return made.tolist()
 
 
 def _interval_of_r(r: float, replicates: Floats, confidence: float) -> tuple[float, float]:

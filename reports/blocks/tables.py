@@ -17,6 +17,7 @@ from metaeval.reports.shared.formatting import (
     interval,
     number,
     p_value,
+    plain,
     row_kind,
 )
 from metaeval.reports.shared.print_tables import (
@@ -280,27 +281,27 @@ def extra_table(result: MeasuredResult | None, extra: Extra, title: str = "") ->
 
 def print_extra(result: MeasuredResult | None, extra: Extra) -> PrintTable:
     """The table for print of an extra of a result."""
-    columns = _main_columns(extra)
+    columns = extra.main_columns
     rows = []
     for record in extra.records:
         row = []
         for column in columns:
-            text = _plain(record[column])
+            text = plain(record[column])
             low, high = record.get(f"{column}_low"), record.get(f"{column}_high")
             if low is not None and high is not None and record[column] is not None:
-                text = f"{text} [{_plain(low)}, {_plain(high)}]"
+                text = f"{text} [{plain(low)}, {plain(high)}]"
             row.append(PrintCell(text))
         rows.append(row)
     # those of a matrix are names, and stay as they are
     is_matrix = extra.kind == "matrix"
-    heads = [c if k and is_matrix else _head(c) for k, c in enumerate(_main_columns(extra))]
+    heads = [c if k and is_matrix else _head(c) for k, c in enumerate(columns)]
     table = PrintTable(file_stem(extra.name), f"{extra.title}.", heads, [rows] if rows else [])
     return table if result is None else with_scores_of(table, result)
 
 
 def matrix_block(result: MeasuredResult, extra: Extra, title: str = "") -> Block:
     """Rows and columns of numbers, coloured from the lowest to the highest of the matrix."""
-    first, *columns = _main_columns(extra)
+    first, *columns = extra.main_columns
     table = print_extra(result, extra)
     cells = [[record[column] for column in columns] for record in extra.records]
     numbers = [value for row in cells for value in row if isinstance(value, int | float)]
@@ -315,7 +316,7 @@ def matrix_block(result: MeasuredResult, extra: Extra, title: str = "") -> Block
     rows = []
     for record, texts in zip(extra.records, [row for g in table.groups for row in g], strict=True):
         shaded = [
-            (_plain(record[column]), shade(record[column]), cell.text)
+            (plain(record[column]), shade(record[column]), cell.text)
             for column, cell in zip(columns, texts[1:], strict=True)
         ]
         rows.append((record[first], shaded))
@@ -417,12 +418,6 @@ def _scaled(measure: Measure, estimate: Estimate) -> str:
     return scale_numbers(text) if measure.unit == "score" else text
 
 
-def _main_columns(extra: Extra) -> list[str]:
-    """The columns that are not the end of another column's interval."""
-    ends = {f"{column}_{end}" for column in extra.columns for end in ("low", "high")}
-    return [column for column in extra.columns if column not in ends]
-
-
 def _people(
     result: MeasuredResult, measures: Sequence[Measure], printed: Mapping[str, Mapping[str, float]]
 ) -> list[PrintCell]:
@@ -446,13 +441,3 @@ def _stems(groups: Iterable[str]) -> dict[str, str]:
 
 def _head(column: str) -> str:
     return capital(column.replace("_", " "))
-
-
-def _plain(value: object) -> str:
-    if value is None:
-        return DASH
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int):
-        return count(value)
-    return number(value) if isinstance(value, float) else str(value)

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
 from metaeval.reports.paper.citations import cite as citation_of
 from metaeval.reports.paper.figures import LazyFigure
-from metaeval.reports.shared.formatting import DASH, cut, number
+from metaeval.reports.shared.formatting import cut, plain
 from metaeval.reports.shared.page import environment
 from metaeval.reports.shared.print_tables import PrintTable
 from metaeval.reports.shared.provenance import reproduction
 from metaeval.reports.shared.run import LoadedRun
 from metaeval.results.measured import Extra
 from metaeval.results.sentences import sentences
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 class Block(NamedTuple):
@@ -51,7 +48,7 @@ class Block(NamedTuple):
     html: Markup
     folded: bool = False
     tables: tuple[PrintTable, ...] = ()
-    figures: Mapping[str, LazyFigure | Figure] = {}
+    figures: Mapping[str, LazyFigure] = {}
     data: Mapping[str, str] = {}
     levels: int = 1
     embedded: bool = False
@@ -102,7 +99,7 @@ def examples(
         (
             str(record.get("image_id", "")),
             [
-                (column if column in names else column.replace("_", " "), _text(value))
+                (column if column in names else column.replace("_", " "), cut(plain(value)))
                 for column, value in record.items()
                 if column != "image_id" and value is not None
             ],
@@ -136,11 +133,3 @@ def reproduce(
         further_files=further_files,
     )
     return Block("reproduce", "Reproduce", html)
-
-
-def _text(value: object) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return number(value)
-    return cut(str(value)) if value is not None else DASH

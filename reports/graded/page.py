@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -38,7 +38,8 @@ def blocks(run: LoadedRun, options: PageOptions) -> list[Block]:
         *_histograms_by_version(run, names),
         *tables.measures_tables(run),
         *_dose(run),
-        *(extra_block(run, extra) for extra in _folded(run)),
+        *(extra_block(run, extra) for extra in result.extras if extra.name in FOLDED),
+        extra_block(run, _ties_table(_shown(run))),
         closing[0],
         *(
             tables.difference_tables(run, measure)._replace(
@@ -50,13 +51,6 @@ def blocks(run: LoadedRun, options: PageOptions) -> list[Block]:
         *closing[1:-2],
     ]
     return [*others, examples_block(run, options, [*others, *closing[-2:]]), *closing[-2:]]
-
-
-def _folded(run: LoadedRun) -> Iterator[Extra]:
-    """The tables that a reader may look up."""
-    yield from (extra for extra in run.result.extras if extra.name in FOLDED)
-    yield _ties_table(_shown(run))
-    yield from _tables_by_group(run)
 
 
 def _histograms_by_version(run: LoadedRun, names: Sequence[str]) -> list[Block]:
@@ -104,28 +98,6 @@ def _ties_table(metrics: Sequence[MetricResult]) -> Extra:
         )
     title = "Ties and offset: in brackets, the least and the greatest ρ that breaking ties can give"
     return Extra.of("ties", title, rows, folded=True)
-
-
-def _tables_by_group(run: LoadedRun) -> Iterator[Extra]:
-    """The rank-order ρ within an image by group of images: a table for each respect."""
-    records = [
-        row for extra in run.result.extras if extra.name == "groups" for row in extra.records
-    ]
-    for place, by in enumerate(dict.fromkeys(row["by"] for row in records), 1):
-        rows = []
-        for metric in _shown(run):
-            cells = {
-                f"{row['label']} ({row['n_images']:,} images)": Estimate(
-                    value=row["rank_order_rho_within"],
-                    low=row["rank_order_rho_within_low"],
-                    high=row["rank_order_rho_within_high"],
-                )
-                for row in records
-                if (row["by"], row["metric"]) == (by, metric.name)
-            }
-            rows.append({"metric": metric.name, **cells})
-        title = f"Rank-order ρ within an image by {by}"
-        yield Extra.of(f"groups-{place}", title, rows, folded=True)
 
 
 def _shown(run: LoadedRun) -> list[MetricResult]:

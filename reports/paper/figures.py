@@ -95,7 +95,7 @@ def _saved(figure: Figure, form: str, title: str | None = None) -> bytes:
 
 
 def write_figure(
-    figure: LazyFigure | Figure,
+    figure: LazyFigure,
     folder: Path,
     stem: str,
     title: str,
@@ -103,11 +103,8 @@ def write_figure(
 ) -> list[Path]:
     """Write `folder/stem.svg` and `.pdf`; the same drawing gives the same bytes."""
     paths = [folder / f"{stem}.{form}" for form in forms]
-    save: Callable[[str, str], bytes] = (
-        figure.file if isinstance(figure, LazyFigure) else partial(_saved, figure)
-    )
     for path, form in zip(paths, forms, strict=True):
-        files.atomic(path, partial(Path.write_bytes, data=save(form, title)))
+        files.atomic(path, partial(Path.write_bytes, data=figure.file(form, title)))
     return paths
 
 

@@ -53,6 +53,17 @@ def count(value: int) -> str:
     return f"{value:,}"
 
 
+def plain(value: object) -> str:
+    """A cell of a table as a reader expects it."""
+    if value is None:
+        return DASH
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return count(value)
+    return number(value) if isinstance(value, float) else str(value)
+
+
 def interval(pair: Sequence[float | None] | None, digits: int = 3) -> str:
     if not pair or not all(known(x) for x in pair):
         return DASH

@@ -8,20 +8,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from functools import partial
 from textwrap import wrap
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
-
-import matplotlib as mpl
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from metaeval.reports.blocks import texts
 from metaeval.reports.blocks.tables import extra_table
 from metaeval.reports.blocks.texts import Block, rendered
 from metaeval.reports.measured import PageOptions
-from metaeval.reports.paper.figures import BLUE, INK, PAPER, RED, RULE, SOFT
-from metaeval.reports.shared.figure_style import STYLE
+from metaeval.reports.paper.figures import BLUE, INK, PAPER, RED, RULE, SOFT, LazyFigure
 from metaeval.reports.shared.formatting import file_stem, number, number_with_interval
 from metaeval.reports.shared.print_tables import PrintTable, plain_table
 from metaeval.reports.shared.run import LoadedRun
@@ -29,6 +25,10 @@ from metaeval.results.measured import Extra, MeasuredResult
 from metaeval.results.trust import cell_text
 from metaeval.runs import files
 from metaeval.runs.files import csv_text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 CELLS = "cells.csv"  # every piece of evidence, in tables/
 HIDDEN = ("id", "why")  # columns of the answers
@@ -143,56 +143,61 @@ def cards(run: LoadedRun) -> list[Block]:
             "Cards for print",
             rendered("trust_cards.html.j2", cards=stems),
             tables=tuple(card_table(run.result, name) for name in names),
-            figures={stem: card(run.result, name) for name, stem in stems.items()},
+            figures={
+                stem: LazyFigure(partial(card, run.result, name), f"card {content}")
+                for name, stem in stems.items()
+                for content in [repr((name, _rows(run.result, name), run.result.settings))]
+            },
         )
     ]
 
 
 def card(result: MeasuredResult, metric: str) -> Figure:
     """A line for each use, a mark for each test on the scale from the control to the ceiling."""
+    from matplotlib.figure import Figure  # slow to import
+
     rows = _rows(result, metric)
     least = result.settings["minimal_skill"]
     height = _HEAD + _LINE * len(rows) + _FOOT
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(WIDTH, height))
-        axes = figure.add_axes(
-            (
-                _LEFT / WIDTH,
-                _FOOT / height,
-                1 - (_LEFT + _RIGHT) / WIDTH,
-                1 - (_HEAD + _FOOT) / height,
-            )
+    figure = Figure(figsize=(WIDTH, height))
+    axes = figure.add_axes(
+        (
+            _LEFT / WIDTH,
+            _FOOT / height,
+            1 - (_LEFT + _RIGHT) / WIDTH,
+            1 - (_HEAD + _FOOT) / height,
         )
-        _scale(axes, len(rows), least if isinstance(least, float) else 0.0)
-        beside = axes.get_yaxis_transform()
-        for y, (use, cell, tests) in enumerate(rows):
-            title = "\n".join(wrap(use["use"], 26))
-            axes.text(
-                -0.04,
-                y,
-                title,
-                transform=beside,
-                ha="right",
-                va="center",
-                fontsize=_TEXT,
-                color=INK,
-                linespacing=0.95,
-            )
-            weight = "bold" if cell["word"] == "shown" else "normal"
-            axes.text(
-                1.05,
-                y,
-                number(cell["skill"], 2),
-                transform=beside,
-                va="center",
-                fontsize=_TEXT,
-                color=INK,
-                weight=weight,
-            )
-            _marks(axes, y, tests)
-        figure.text(0.02, 1 - 0.14 / height, metric, fontsize=8.5, weight="bold", va="center")
-        for below, text in ((0.31, _about(rows)), (0.45, _LEGEND)):
-            figure.text(0.02, 1 - below / height, text, fontsize=_TEXT - 1, color=SOFT, va="center")
+    )
+    _scale(axes, len(rows), least if isinstance(least, float) else 0.0)
+    beside = axes.get_yaxis_transform()
+    for y, (use, cell, tests) in enumerate(rows):
+        title = "\n".join(wrap(use["use"], 26))
+        axes.text(
+            -0.04,
+            y,
+            title,
+            transform=beside,
+            ha="right",
+            va="center",
+            fontsize=_TEXT,
+            color=INK,
+            linespacing=0.95,
+        )
+        weight = "bold" if cell["word"] == "shown" else "normal"
+        axes.text(
+            1.05,
+            y,
+            number(cell["skill"], 2),
+            transform=beside,
+            va="center",
+            fontsize=_TEXT,
+            color=INK,
+            weight=weight,
+        )
+        _marks(axes, y, tests)
+    figure.text(0.02, 1 - 0.14 / height, metric, fontsize=8.5, weight="bold", va="center")
+    for below, text in ((0.31, _about(rows)), (0.45, _LEGEND)):
+        figure.text(0.02, 1 - below / height, text, fontsize=_TEXT - 1, color=SOFT, va="center")
     return figure
 
 

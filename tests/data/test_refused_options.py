@@ -340,8 +340,8 @@ REFUSED: list[Row] = [
         )
     ),
     (nothing, data(load_iiw), {}, r"docci_test.jsonl, iiw400.jsonl: not there.*imageinwords"),
-    (nothing, data(load_iiw), {"aspects": ["length"]}, r"dataset.aspects: 'length' not among"),
-    (nothing, data(load_iiw), {"subsets": ["x"]}, r"dataset.subsets: 'x' not among docci_test"),
+    (nothing, data(load_iiw), {"aspects": ["length"]}, r"aspects\[0\]: 'length' is not one of"),
+    (nothing, data(load_iiw), {"subsets": ["x"]}, r"subsets\[0\]: 'x' is not one of docci_test"),
     (
         nothing,
         data(load_battles),

@@ -42,7 +42,6 @@ SMALL: dict[str, Any] = {
     "task.budgets": [0, 3],
     "task.inflation_images": 4,
     "task.pool_images": 6,
-    "task.pairs": 1,
     "task.draws": 10,
     "task.fitted": False,
     "dataset.draws": 1,

@@ -5,7 +5,6 @@ import pytest
 
 from metaeval.search.beam import (
     UNDOING,
-    Draft,
     SearchLimits,
     Trace,
     Trial,
@@ -68,8 +67,10 @@ def test_the_search_spends_its_budget_and_finds_the_longest_caption() -> None:
     for trace, words in zip(traces, (2, 5), strict=True):
         assert len(trace.trials) <= 50
         assert all(t.draft.edits <= 3 for t in trace.trials)
-        assert len(trace.best(50).draft.words) == words + 3  # three insertions, and no more
-        assert trace.best(0) == trace.trials[0]
+        assert (
+            len(trace.best_first(50)[0].draft.words) == words + 3
+        )  # three insertions, and no more
+        assert trace.best_first(0) == trace.trials[:1]
 
 
 def test_an_image_is_searched_the_same_whatever_the_others_are() -> None:
@@ -88,33 +89,20 @@ def test_only_admitted_captions_count() -> None:
 
     limits = SearchLimits(calls=60, edits=3)
     (trace,) = search(length_score, [[free("a dog")]], [NEAR], FAR, [1], limits, 0, "x", short)
-    assert len(trace.best(60).draft.words) == 3
+    assert len(trace.best_first(60)[0].draft.words) == 3
 
 
 @pytest.mark.parametrize(
-    ("calls", "edits", "words", "expected"),
-    [
-        (0, None, None, 0.1),
-        (1, None, None, 0.1),
-        (2, None, None, 0.5),
-        (4, None, None, 0.9),
-        (4, 0, None, 0.5),
-        (4, None, (2, 2), 0.5),
-        (4, None, (7, 9), None),
-    ],
+    ("calls", "expected"), [(0, [0.1]), (1, [0.1]), (2, [0.5, 0.1]), (5, [0.9, 0.5, 0.1])]
 )
-def test_the_best_of_a_trace(calls, edits, words, expected) -> None:
-    def trial(text: str, edits: int, score: float, admitted: bool = True) -> Trial:
-        return Trial(Draft(tuple(text.split()), (), edits), score, admitted)
-
-    trace = Trace(
-        [
-            trial("a b c", 0, 0.1),
-            trial("a b", 0, 0.5),
-            trial("a", 1, float("nan")),
-            trial("a b c d", 2, 0.9),
-            trial("a", 1, 1.0),
-        ]
+def test_the_best_of_a_trace_first(calls: int, expected: list[float]) -> None:
+    scored = (
+        (0.1, True),
+        (0.5, True),
+        (float("nan"), True),
+        (1.0, False),
+        (0.9, True),
+        (2.0, True),
     )
-    best = trace.best(calls, edits, words)
-    assert (best.score if best else None) == expected
+    trace = Trace([Trial(free("a dog"), score, admitted) for score, admitted in scored])
+    assert [trial.score for trial in trace.best_first(calls)] == expected

@@ -68,6 +68,13 @@ OUTCOMES = {"first": 1.0, "second": 0.0, "tie": 0.5}
 _DRAWS = 0xBA77
 
 
+TAKEN_OUT = (
+    "Captions that are one of their image's references were taken out of them for both sides in "
+    "{:,} of {:,} battles; {:,} have no reference left (dataset.own_captions=keep leaves the "
+    "captions in)."
+)
+
+
 class BattleOptions(ImagePlaces, total=False):
     """Options of battles: see `load_battles`."""
 
@@ -247,17 +254,12 @@ def arrange_battles(
         battles = [b for b in battles if b.image in first]
     if not battles:
         raise InputError("holds no battle", file=", ".join(sources) or None)
-    listed = [b.references for b in battles]
-    if own_captions == "drop":
-        listed = [_without_own(b) for b in battles]
-        fewer = [left for left, b in zip(listed, battles, strict=True) if left != b.references]
-        if fewer:
-            messages.append(
-                "Captions that are one of their image's references were taken out of them for both "
-                f"sides in {len(fewer):,} of {len(battles):,} battles; {fewer.count(()):,} have no "
-                "reference left (dataset.own_captions=keep leaves the captions in)."
-            )
-            log.warning("%s", messages[-1])
+    drop = own_captions == "drop"
+    listed = [_without_own(b) if drop else b.references for b in battles]
+    fewer = [left for left, b in zip(listed, battles, strict=True) if left != b.references]
+    if fewer:
+        messages.append(TAKEN_OUT.format(len(fewer), len(battles), fewer.count(())))
+        log.warning("%s", messages[-1])
     photographs, note = sources_of_records(
         battles, declared=photographed, collection=name, **places
     )

@@ -106,16 +106,14 @@ def load_composite(
         )
         empty, read = empty + n_empty, read + len(part)
         judged += [j for j in part if systems is None or j.system in systems]
-    notes = tidy.notes()
-    if empty:
-        notes.append(f"{empty} records without an image were left out.")
+    left_out = [f"{empty} records without an image were left out."] if empty else []
     return arrange(
         "composite",
         "Composite",
         judged,
         chosen,
         sources=sources,
-        notes=notes,
+        notes=[*tidy.notes(), *left_out],
         limit=limit,
         read=read + empty,
         instances=instances,

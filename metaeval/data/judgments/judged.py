@@ -18,14 +18,8 @@ from typing import Any, Literal, TypedDict, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.data.annotated_images import ImagePlaces, annotated_images
-from metaeval.data.dataset import (
-    CaptionDataset,
-    ImageId,
-    ImageSource,
-    RecordCount,
-    items_by_references,
-)
+from metaeval.data.annotated_images import ImagePlaces, annotated_dataset
+from metaeval.data.dataset import CaptionDataset, ImageSource
 from metaeval.data.identity import drawn_images
 from metaeval.data.tidy import letters_and_digits
 from metaeval.errors import InputError
@@ -243,24 +237,15 @@ def arrange(
 
     Raises InputError where nothing is left.
     """
-    for field_name in ("image", "system"):
-        texts = (getattr(j, field_name) for j in judged)
-        if half := next((text for text in texts if text and not is_unicode(text)), None):
-            raise InputError(f"{name}: the {field_name} {half!a} contains an unpaired surrogate")
+    _require_unicode(name, judged)
     facts = {"judged_in_files": len(judged), "images_in_files": len({j.image for j in judged})}
     chosen = list(judged)
     if limit is not None:
         drawn = drawn_images((j.image for j in chosen), limit)
         chosen = [j for j in chosen if j.image in drawn]
     own_captions = own_captions_of(chosen)
-    is_own = [caption is not None for caption in own_captions]
-    facts["own_captions"] = sum(is_own)
-    if protocol.own_captions == "drop":
-        chosen = [j for j, own in zip(chosen, is_own, strict=True) if not own]
-    elif protocol.own_captions == "unreference":
-        chosen = _unreferenced(chosen, own_captions)
-    elif protocol.own_captions == "leave_out":
-        chosen = [_left_out(j, own) for j, own in zip(chosen, own_captions, strict=True)]
+    facts["own_captions"] = sum(caption is not None for caption in own_captions)
+    chosen = _with_own_captions(chosen, own_captions, protocol.own_captions)
     if protocol.n_references is not None:
         chosen = [_with_drawn_references(j, protocol.n_references, protocol.draw) for j in chosen]
     if not chosen:
@@ -271,29 +256,25 @@ def arrange(
         "images": len({j.image for j in chosen}),
         "without_references": sum(not j.references for j in chosen),
     }
-    items = items_by_references([j.image for j in chosen], [j.references for j in chosen])
-    ids, documents = items.image_ids, _documents(chosen, protocol.documents)
-    files: dict[ImageId, str] = {j.image: j.file for j in chosen if j.file}
-    photographs = tuple(chosen[j].source for j in items.caption)
-    checksums = dict(sources)
-    dataset = CaptionDataset(
+    dataset, places_of = annotated_dataset(
         name,
-        ids,
-        tuple(r[0] if r else "" for r in items.references),
-        items.references,
-        sources=checksums,
-        notes=tuple(notes),
-        parts=annotated_images(
-            dict(zip(ids, photographs, strict=True)), names=files, checksums=checksums, **places
-        ),
-        image_source=photographs,
-        records=RecordCount(len(judged) if read is None else read, len(chosen)),
-        documents=None if documents is None else items.sums(documents),
+        chosen,
+        [j.references[0] if j.references else "" for j in chosen],
+        sources=sources,
+        notes=notes,
+        read=len(judged) if read is None else read,
+        documents=_documents(chosen, protocol.documents),
+        **places,
     )
     facts["documents"] = len(dataset.corpus())
-    return Judgments(
-        name, title, protocol, tuple(chosen), dataset, items.of_caption, dimensions, facts
-    )
+    return Judgments(name, title, protocol, tuple(chosen), dataset, places_of, dimensions, facts)
+
+
+def _require_unicode(name: str, judged: Sequence[JudgedCaption]) -> None:
+    for what in ("image", "system"):
+        texts = (getattr(j, what) for j in judged)
+        if half := next((text for text in texts if text and not is_unicode(text)), None):
+            raise InputError(f"{name}: the {what} {half!a} contains an unpaired surrogate")
 
 
 def own_captions_of(judged: Sequence[JudgedCaption]) -> list[str | None]:
@@ -309,6 +290,18 @@ def own_captions_of(judged: Sequence[JudgedCaption]) -> list[str | None]:
         is_own = letters in map(letters_and_digits, j.references)
         captions.append(letters if is_own and (j.system == HUMAN or not people) else None)
     return captions
+
+
+def _with_own_captions(
+    judged: list[JudgedCaption], captions: Sequence[str | None], how: str
+) -> list[JudgedCaption]:
+    """What is left where captions that are references of their own image are treated like this."""
+    pairs = list(zip(judged, captions, strict=True))
+    if how == "drop":
+        return [j for j, own in pairs if own is None]
+    if how == "leave_out":
+        return [_left_out(j, own) for j, own in pairs]
+    return _unreferenced(judged, captions) if how == "unreference" else judged
 
 
 def _unreferenced(

@@ -21,7 +21,7 @@ from metaeval.data.own.score_files import like_a_number, number_or_nan
 from metaeval.data.own.tables import Reading, read_table
 from metaeval.data.records import require_fields, require_known
 from metaeval.errors import ConfigError, InputError
-from metaeval.options import checked
+from metaeval.options import Names, checked
 from metaeval.readers.files import parse_json
 from metaeval.readers.tables import check_name, read_number
 
@@ -76,9 +76,6 @@ class SystemsTable:
     lower_is_better: tuple[str, ...] = ()
     sources: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-
-
-Names = tuple[str, ...] | list[str] | None
 
 
 @checked

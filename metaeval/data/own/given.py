@@ -83,20 +83,8 @@ def given_captions(
     captions = [tidy.read(t, file=file, record=i, field="caption") for i, t in named]
     known = sorted(set(ids))
     by_image = _by_image(references, known, candidates, "references")
-
-    def read(image_id: ImageId, cell: Any) -> tuple[str, ...]:
-        where = f"image {image_id!r}"
-        return tidy.read_several(_cell(cell), file=None, record=where, field="references")
-
-    if _is_table(candidates) and references is None and "references" in candidates:
-        # rows of one image may have different references
-        listed = [read(i, cell) for i, cell in zip(ids, candidates["references"], strict=True)]
-    else:
-        of_image = {i: read(i, by_image.get(i)) for i in known}
-        listed = [of_image[i] for i in ids]
-    any_ids: list[Any] = ids  # numbers or texts
-    items = items_by_references(any_ids, listed)
-    human = tuple(captions[c] for c in items.caption)
+    rows = candidates.get("references") if references is None and _is_table(candidates) else None
+    items = items_by_references(ids, _read_references(ids, rows, by_image, tidy))
     files = _by_image(images, known, candidates, "images")
     paths = {i: user_path(path) for i, path in files.items() if path is not None}
     names = {i: path.name for i, path in paths.items()}
@@ -104,7 +92,7 @@ def given_captions(
     dataset = CaptionDataset(
         NAME,
         items.image_ids,
-        human,
+        tuple(captions[c] for c in items.caption),
         items.references,
         parts=_parts(paths, _by_image(objects, known, candidates, "objects"), known),
         image_source=tuple(sources[i] for i in items.image_ids),
@@ -113,6 +101,21 @@ def given_captions(
     if unused := len(by_image) - sum(i in by_image for i in known):
         notes.append(f"{unused:,} images have references and no candidate: they are left out.")
     return GivenCaptions(dataset, captions, items.of_caption, tuple(notes))
+
+
+def _read_references(
+    ids: list[ImageId], rows: Iterable[Any] | None, by_image: Mapping[ImageId, Any], tidy: Tidy
+) -> list[tuple[str, ...]]:
+    """The references of each candidate: those of its row, or of its image where there are none."""
+
+    def read(image_id: ImageId, cell: Any) -> tuple[str, ...]:
+        where = f"image {image_id!r}"
+        return tidy.read_several(_cell(cell), file=None, record=where, field="references")
+
+    if rows is not None:  # those of one image may differ
+        return [read(i, cell) for i, cell in zip(ids, rows, strict=True)]
+    of_image = {i: read(i, by_image.get(i)) for i in sorted(set(ids))}
+    return [of_image[i] for i in ids]
 
 
 def _is_table(value: Any) -> bool:

@@ -53,10 +53,11 @@ from metaeval.data.pairs.pairs import (
 from metaeval.data.records import Record, json_type, records, require_fields
 from metaeval.data.tidy import Tidy, count_captions, letters_and_digits
 from metaeval.errors import InputError
-from metaeval.options import Limit, checked
+from metaeval.options import Limit, Names, checked
 from metaeval.readers.files import read_json
 
 FOIL = "foilv1.0_test_2017.json"
+FOIL_SITE = "https://foilunitn.github.io"
 ROCOCO = ("same_concept", "diff_concept", "rand_voca", "danger")
 SUGARCREPE_PP = ("replace_obj", "replace_att", "replace_rel", "swap_obj", "swap_att")
 SUGARCREPE = (*SUGARCREPE_PP, "add_obj", "add_att")
@@ -73,7 +74,6 @@ _SOURCES = {
     "valse": ("VALSE", "https://github.com/Heidelberg-NLP/VALSE (folder data)"),
 }
 _PUNCTUATION = re.compile(r"[^\w\s'-]|(?<!\w)['-]|['-](?!\w)")
-Kinds = tuple[str, ...] | list[str] | None
 
 
 @checked
@@ -97,27 +97,15 @@ def load_foil(
     A foil whose caption is not in the file is left out and counted in the notes. Raises InputError
     for a file that is not there or not as it should be.
     """
-    files = find_files(
-        [file],
-        folder="foil",
-        source="https://foilunitn.github.io",
-        root=root,
-        data=options.get("data"),
-    )
+    data = options.get("data")
+    files = find_files([file], folder="foil", source=FOIL_SITE, root=root, data=data)
     value, sha256 = read_json(path := files[file])
     tidy = Tidy()
     true: dict[int | str, tuple[int, str]] = {}
     foils: list[tuple[int | str, int, str]] = []
     for i, fields in enumerate(records(value, "annotations", path)):
         record = _Record(fields, "object", tidy, path, f"annotations[{i}]")
-        require_fields(fields, ("id", "image_id", "caption", "foil"), path, record.where)
-        image, key = fields["image_id"], fields["id"]
-        if not isinstance(fields["foil"], bool):
-            raise record.error("is not true or false", "foil")
-        if type(image) is not int or image < 0:
-            raise record.error(f"{image!r:.60} is not a COCO id", "image_id")
-        if type(key) not in (int, str):
-            raise record.error(f"{key!r:.60} is not an id", "id")
+        image, key = _foil_ids(record)
         caption = record.text("caption")
         if fields["foil"]:
             foils.append((key, image, caption))
@@ -150,7 +138,7 @@ def load_foil(
 @checked
 def load_rococo(
     root: str | Path | None = None,
-    kinds: Kinds = None,
+    kinds: Names = None,
     limit: Limit = None,
     **options: Unpack[PairOptions],
 ) -> CaptionPairs:
@@ -225,7 +213,7 @@ def load_reformulations(
 @checked
 def load_sugarcrepe(
     root: str | Path | None = None,
-    kinds: Kinds = None,
+    kinds: Names = None,
     limit: Limit = None,
     **options: Unpack[PairOptions],
 ) -> CaptionPairs:
@@ -253,7 +241,7 @@ def load_sugarcrepe(
 @checked
 def load_sugarcrepe_pp(
     root: str | Path | None = None,
-    kinds: Kinds = None,
+    kinds: Names = None,
     limit: Limit = None,
     **options: Unpack[PairOptions],
 ) -> CaptionPairs:
@@ -271,7 +259,7 @@ def load_sugarcrepe_pp(
 @checked
 def load_valse(
     root: str | Path | None = None,
-    kinds: Kinds = None,
+    kinds: Names = None,
     validated: bool = True,
     limit: Limit = None,
     **options: Unpack[PairOptions],
@@ -318,6 +306,20 @@ class _Record(NamedTuple):
     def error(self, problem: str, field: str) -> InputError:
         """The error that names this place."""
         return InputError(problem, file=self.path, record=self.where, field=field)
+
+
+def _foil_ids(record: _Record) -> tuple[int, int | str]:
+    """The image's id and the caption's of a record of FOIL, which says whether it is a foil."""
+    needed = ("id", "image_id", "caption", "foil")
+    require_fields(record.fields, needed, record.path, record.where)
+    image, key = record.fields["image_id"], record.fields["id"]
+    if not isinstance(record.fields["foil"], bool):
+        raise record.error("is not true or false", "foil")
+    if type(image) is not int or image < 0:
+        raise record.error(f"{image!r:.60} is not a COCO id", "image_id")
+    if not isinstance(key, int | str) or isinstance(key, bool):
+        raise record.error(f"{key!r:.60} is not an id", "id")
+    return image, key
 
 
 PairsOf = Callable[[_Record], Iterator[CaptionPair | None]]

@@ -25,13 +25,15 @@ from metaeval.data.identity import image_key
 from metaeval.data.judgments.battles import Battle, BattleOptions, Battles, arrange_battles
 from metaeval.data.judgments.table import read_references
 from metaeval.data.own.tables import TableRow, read_table
-from metaeval.data.records import json_type, require_fields, require_known
+from metaeval.data.records import json_type, require_fields
 from metaeval.data.tidy import Tidy
 from metaeval.errors import InputError
 from metaeval.options import checked
 
 SOURCE = "https://github.com/google/imageinwords (folder datasets)"
-ASPECTS = {
+Subset = Literal["docci_test", "iiw400"]
+Aspect = Literal["comprehensiveness", "specificity", "hallucination", "first_lines", "human_like"]
+ASPECTS: Mapping[Aspect, str] = {
     "comprehensiveness": "metrics/Comprehensiveness",
     "specificity": "metrics/Specificity",
     "hallucination": "metrics/Hallucination",
@@ -40,21 +42,20 @@ ASPECTS = {
 }
 # file → the field of the image, of the judgements ("": the record has them), and, by their names
 # in judgements, of both descriptions
-LAYOUTS: Mapping[str, tuple[str, str, Mapping[str, str]]] = {
+LAYOUTS: Mapping[Subset, tuple[str, str, Mapping[str, str]]] = {
     "docci_test": ("image", "", {"DOCCI": "DOCCI", "IIW": "IIW"}),
     "iiw400": ("image/key", "iiw-human-sxs-iiw-p5b", {"IIW-Human": "IIW", "IIW-P5B": "IIW-P5B"}),
 }
 WITHOUT_TEXT = "iiw-human-sxs-gpt4v"  # judgements of descriptions that the file does not have
 RATER = "people"  # one judgement of each aspect: the files name nobody
 _PREFERENCE = re.compile(r"(.+) is (marginally|substantially) better")
-Names = tuple[str, ...] | list[str] | None
 
 
 @checked
 def load_iiw(
     root: str | Path | None = None,
-    subsets: Names = None,
-    aspects: Names = None,
+    subsets: tuple[Subset, ...] | list[Subset] | None = None,
+    aspects: tuple[Aspect, ...] | list[Aspect] | None = None,
     strength: Literal["equal", "weighted"] = "equal",
     references: str | Path | None = None,
     **options: Unpack[BattleOptions],
@@ -65,10 +66,9 @@ def load_iiw(
     ----------
     root
         The folder of the two files; by default `iiw` in the data folder.
-    subsets
-        Only these files: `docci_test` (people against people), `iiw400` (people against a model).
-    aspects
-        Only these of `ASPECTS`.
+    subsets, aspects
+        Only these files, `docci_test` (people against people) and `iiw400` (people against a
+        model), and only these of `ASPECTS`.
     strength
         "equal": every judgement counts once; "weighted": a substantial preference counts twice.
     references
@@ -78,8 +78,6 @@ def load_iiw(
 
     Raises InputError for files that are not there or not as they should be.
     """
-    require_known("subsets", subsets, LAYOUTS)
-    require_known("aspects", aspects, ASPECTS)
     layouts = {name: of for name, of in LAYOUTS.items() if subsets is None or name in subsets}
     chosen = [aspect for aspect in ASPECTS if aspects is None or aspect in aspects]
     files = find_files(
@@ -89,9 +87,8 @@ def load_iiw(
         root=root,
         data=options.get("data"),
     )
-    notes: list[str] = []
+    tidy, sources, notes, left_out = Tidy(), dict[str, str](), list[str](), 0
     known = read_references(references, notes)
-    tidy, sources, left_out = Tidy(), dict[str, str](), 0
     battles: list[tuple[Battle, int]] = []
     for layout, path in zip(layouts.values(), files.values(), strict=True):
         table = read_table(path)
@@ -119,7 +116,7 @@ def load_iiw(
 def _battles(
     row: TableRow,
     layout: tuple[str, str, Mapping[str, str]],
-    aspects: Sequence[str],
+    aspects: Sequence[Aspect],
     tidy: Tidy,
     path: Path,
 ) -> Iterator[tuple[Battle, int]]:

@@ -15,15 +15,9 @@ from typing import Literal, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.data.annotated_images import ImagePlaces, annotated_images, sources_of_records
+from metaeval.data.annotated_images import ImagePlaces, annotated_dataset, sources_of_records
 from metaeval.data.coco.captions import CocoReferences
-from metaeval.data.dataset import (
-    CaptionDataset,
-    ImageId,
-    ImageSource,
-    RecordCount,
-    items_by_references,
-)
+from metaeval.data.dataset import CaptionDataset, ImageSource
 from metaeval.data.fields import Fields, rename_fields
 from metaeval.data.identity import drawn_images
 from metaeval.data.judgments.table import optional_name, optional_text
@@ -154,8 +148,7 @@ def arrange_pairs(
     options
         `captions`: a captions file of COCO's schema; by default those in the data folder.
         `near_copies`: "keep" or "drop" references that are nearly the true caption; they are
-        counted either way. `instances`, `images`,
-        `data`: where objects and image files are.
+        counted either way. `instances`, `images`, `data`: where objects and image files are.
 
     A pair of two equal captions, or whose image has no captions in these files, is left out, and
     counted in the notes. Raises InputError where none is left.
@@ -168,54 +161,28 @@ def arrange_pairs(
         drawn = drawn_images((p.image for p in pairs), limit)
         pairs = [p for p in pairs if p.image in drawn]
     coco = CocoReferences(options.get("captions"), options.get("data"))
-    with_references = _with_references(pairs, coco)
+    with_references = _with_references(pairs, coco, sources)
     facts["without_captions"] = len(pairs) - len(with_references)
-    if not with_references:
-        raise InputError(
-            f"none of the images of the {len(pairs):,} pairs has captions in {coco.looked}; give "
-            "a captions file of COCO's schema as dataset.captions",
-            file=", ".join(sources) or None,
-        )
     chosen = [_without_true_captions(p) for p in with_references]
-    near = [frozenset(r for r in p.references or () if is_near_copy(p.true, r)) for p in chosen]
-    facts |= _counts(with_references, chosen) | {"near_copies": sum(map(bool, near))}
-    if near_copies == "drop":
-        chosen = [
-            replace(p, references=tuple(r for r in p.references or () if r not in copies))
-            for p, copies in zip(chosen, near, strict=True)
-        ]
+    fewer = [_without_near_copies(p) for p in chosen]
+    facts |= _counts(with_references, chosen, fewer)
+    chosen = fewer if near_copies == "drop" else chosen
     facts["near_copies_dropped"] = facts["near_copies"] if near_copies == "drop" else 0
     facts["without_references"] = sum(not p.references for p in chosen)
-    items = items_by_references([p.image for p in chosen], [p.references or () for p in chosen])
-    ids = items.image_ids
-    human = tuple(chosen[j].true for j in items.caption)
-    photographs = tuple(chosen[j].source for j in items.caption)
-    names: dict[ImageId, str] = {p.image: p.file for p in chosen if p.file}
-    checksums = {**sources, **coco.checksums}
-    dataset = CaptionDataset(
+    dataset, places = annotated_dataset(
         name,
-        ids,
-        human,
-        items.references,
-        ids,
-        human,
-        checksums,
-        (*notes, *coco.notes, *_notes(facts, near_copies)),
-        parts=annotated_images(
-            dict(zip(ids, photographs, strict=True)),
-            options.get("instances"),
-            options.get("images"),
-            names=names,
-            data=options.get("data"),
-            checksums=checksums,
-        ),
-        image_source=photographs,
-        pool_source=photographs,
-        records=RecordCount(facts["pairs_in_files"] if read is None else read, len(chosen)),
+        chosen,
+        [p.true for p in chosen],
+        sources={**sources, **coco.checksums},
+        notes=[*notes, *coco.notes, *_notes(facts, near_copies)],
+        read=facts["pairs_in_files"] if read is None else read,
+        instances=options.get("instances"),
+        images=options.get("images"),
+        data=options.get("data"),
     )
     kinds = tuple(dict.fromkeys(p.kind for p in chosen))
     facts["documents"] = len(dataset.corpus())
-    return CaptionPairs(name, title, tuple(chosen), dataset, items.of_caption, kinds, facts)
+    return CaptionPairs(name, title, tuple(chosen), dataset, places, kinds, facts)
 
 
 def chosen_kinds(asked: Sequence[str] | None, known: Sequence[str]) -> list[str]:
@@ -225,13 +192,23 @@ def chosen_kinds(asked: Sequence[str] | None, known: Sequence[str]) -> list[str]
     return [kind for kind in known if asked is None or kind in asked]
 
 
-def _with_references(pairs: Sequence[CaptionPair], coco: CocoReferences) -> list[CaptionPair]:
-    """The pairs that have references, or whose image has captions in COCO's files."""
+def _with_references(
+    pairs: Sequence[CaptionPair], coco: CocoReferences, sources: Mapping[str, str]
+) -> list[CaptionPair]:
+    """The pairs that have references, or whose image has captions in COCO's files; InputError
+    where there are none."""
     by_source = coco.of({p.source for p in pairs if p.references is None and p.source is not None})
     found = [
         (p, by_source.get(p.source or "") if p.references is None else p.references) for p in pairs
     ]
-    return [replace(p, references=texts) for p, texts in found if texts is not None]
+    known = [replace(p, references=texts) for p, texts in found if texts is not None]
+    if not known:
+        raise InputError(
+            f"none of the images of the {len(pairs):,} pairs has captions in {coco.looked}; give "
+            "a captions file of COCO's schema as dataset.captions",
+            file=", ".join(sources) or None,
+        )
+    return known
 
 
 def _without_true_captions(pair: CaptionPair) -> CaptionPair:
@@ -241,8 +218,16 @@ def _without_true_captions(pair: CaptionPair) -> CaptionPair:
     return replace(pair, references=left)
 
 
-def _counts(before: Sequence[CaptionPair], after: Sequence[CaptionPair]) -> dict[str, int]:
-    """How many pairs, and how many of their captions were, or are, among the references."""
+def _without_near_copies(pair: CaptionPair) -> CaptionPair:
+    left = tuple(r for r in pair.references or () if not is_near_copy(pair.true, r))
+    return replace(pair, references=left)
+
+
+def _counts(
+    before: Sequence[CaptionPair], after: Sequence[CaptionPair], fewer: Sequence[CaptionPair]
+) -> dict[str, int]:
+    """How many pairs, and how many of their captions were, or are, among the references; `after`
+    are those without true captions, `fewer` also without near-copies of them."""
     return {
         "pairs": len(after),
         "images": len({p.image for p in after}),
@@ -254,6 +239,7 @@ def _counts(before: Sequence[CaptionPair], after: Sequence[CaptionPair]) -> dict
             letters_and_digits(p.false) in map(letters_and_digits, p.references or ())
             for p in after
         ),
+        "near_copies": sum(p.references != q.references for p, q in zip(after, fewer, strict=True)),
     }
 
 

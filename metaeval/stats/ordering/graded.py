@@ -205,10 +205,8 @@ def graded_statistics(
     scores
         float64 [n_images, n_sets]. NaN = not scored: across-item statistics leave the item out,
         pairs within an image those that touch it, and the monotone rate the image.
-    levels
-        int [n_sets], 0 = worst. Sets at equal levels are one level, and are not compared.
-    set_names
-        [n_sets]
+    levels, set_names
+        [n_sets] each; 0 = worst. Sets at equal levels are one level, and are not compared.
     higher_is_better
         If false, scores are negated before anything but the sets' means, spreads and quantiles.
     counts
@@ -221,34 +219,26 @@ def graded_statistics(
     threads
         See `replicate_statistics`; no number depends on it.
 
-    Returns
-    -------
-    GradedRecord
-        What is undefined is NaN: Spearman's ρ and τ-b of constant scores (their rank-order ρ is 0),
-        everything without scores, the standard deviation of one score, both ends of an interval
-        where no replicate defines the statistic or fewer than `MIN_UNITS` images have a score.
-
-    Raises
-    ------
-    InputError
-        For infinite scores and shapes that do not fit.
+    What is undefined is NaN: Spearman's ρ and τ-b of constant scores (their rank-order ρ is 0),
+    everything without scores, the standard deviation of one score, both ends of an interval
+    where no replicate defines the statistic or fewer than `MIN_UNITS` images have a score.
+    Raises InputError for infinite scores and shapes that do not fit.
 
     Examples
     --------
-    >>> from metaeval.stats.ordering.graded import graded_statistics
     >>> scores = [[0.1, 0.5], [0.2, 0.6], [0.4, 0.3]]
     >>> record = graded_statistics(scores, [0, 1], ["Random", "Human"], replicates=200)
     >>> round(record.rank_order_rho.value, 4), round(record.pairwise_accuracy.value, 4)
     (0.3333, 0.6667)
     """
+    if counts is None and (n_images := len(np.asarray(scores))):
+        counts = bootstrap_counts(n_images, replicates, seed)
     return graded_result(
         scores,
         levels,
         set_names,
         higher_is_better=higher_is_better,
-        counts=bootstrap_counts(len(np.asarray(scores)), replicates, seed)
-        if counts is None and len(np.asarray(scores))
-        else counts,
+        counts=counts,
         confidence=confidence,
         tie_seeds=tie_breaking_seeds(tie_seeds, seed) if isinstance(tie_seeds, int) else tie_seeds,
         threads=threads,
@@ -287,18 +277,13 @@ def graded_result(
     resampled = replicate_statistics(values, grades, counts, threads)
     rhos = rank_orders_within(values, grades)
     within = resampled_means(rhos, counts)
-
     n_images = int((~np.isnan(values)).any(axis=1).sum())
 
     def estimate(value: float, replicates: Floats) -> IntervalEstimate:
         return interval_estimate(value, replicates, confidence, n_images)
 
-    labels = [
-        " + ".join(str(n) for n, grade in zip(set_names, grades, strict=True) if grade == level)
-        for level in np.unique(grades)
-    ]
-    aucs = zip(adjacent_auc(values, grades), resampled.adjacent_auc, strict=True)
-    steps = zip(neighbours(labels), aucs, strict=True)
+    between = neighbours(_labels(set_names, grades))
+    steps = zip(between, adjacent_auc(values, grades), resampled.adjacent_auc, strict=True)
     record = GradedRecord(
         sets=sets,
         rank_order_rho=estimate(order.rho, resampled.rank_order_rho),
@@ -313,13 +298,22 @@ def graded_result(
         pairwise_ties=pairs.ties,
         adjacent_auc=[
             StepEstimate(lower, upper, estimate(auc, replicates))
-            for (lower, upper), (auc, replicates) in steps
+            for (lower, upper), auc, replicates in steps
         ],
         monotone_rate=estimate(monotone(values, grades).rate, resampled.monotone_rate),
         inversion_rate=estimate(pairs.inversions, resampled.inversion_rate),
         variance=variance_parts(values, grades),
     )
     return ResampledGraded(record, resampled, within)
+
+
+def _labels(set_names: Sequence[str], grades: npt.NDArray[np.int64]) -> list[str]:
+    """The names of the sets of each level, worst first."""
+    named = list(zip(set_names, grades, strict=True))
+    return [
+        " + ".join(str(name) for name, grade in named if grade == level)
+        for level in np.unique(grades)
+    ]
 
 
 def summary(level: int, scores: Floats) -> SetSummary:

@@ -301,10 +301,9 @@ def soft_pairwise_accuracy(
         raise InputError(
             f"shapes {people.shape} and {scores.shape} are not both [systems, items]", field="human"
         )
-    k, n = people.shape
-    signs = random_signs(n, replicates, seed)
+    signs = random_signs(people.shape[1], replicates, seed)
     distances = []
-    for i, j in combinations(range(k), 2):
+    for i, j in combinations(range(len(people)), 2):
         gaps = np.stack([people[i] - people[j], scores[i] - scores[j]])
         common = ~np.isnan(gaps).any(axis=0)
         if common.any():

@@ -258,10 +258,8 @@ def cross_fitted_tie_calibration(
     ----------
     scores, human
         float64 [n]; an item with NaN in either is left out.
-    groups
-        [n] labels (images): pairs are formed within a group, and a group is in one fold.
-    folds
-        How many random parts the groups are split into.
+    groups, folds
+        [n] labels (images): pairs are formed within a group; random folds are of whole groups.
     counts
         [replicates, n_groups] from `bootstrap_counts`, in the order of the sorted labels.
 
@@ -293,10 +291,8 @@ def cross_fitted_tie_calibration(
     accuracy = np.full(len(labels), np.nan)
     for k in range(folds):
         fitted = tie_calibration(x[fold != k], y[fold != k], unit[fold != k])
-        if not fitted.n_pairs:
-            continue
         right, total = pair_outcomes(pairs, fitted.epsilon, len(labels))
-        in_fold = (fold_of == k) & (total > 0)
+        in_fold = (fold_of == k) & (total > 0) & (fitted.n_pairs > 0)
         accuracy[in_fold] = right[in_fold] / total[in_fold]
     known = ~np.isnan(accuracy)
     if not known.any():

@@ -105,30 +105,24 @@ def bradley_terry(
 
     Examples
     --------
-    Two systems, 30 wins, 10 losses: the odds are 3.
-
     >>> fit = bradley_terry(["x"] * 40, ["y"] * 40, [1] * 30 + [0] * 10, range(40), prior=0)
     >>> fit.systems, round(float(np.exp(fit.strength[0] - fit.strength[1])), 6)
     (['x', 'y'], 3.0)
     """
-    y, lengths = np.asarray(winner, dtype=np.float64), np.empty((len(a), 0))
-    known = ~np.isnan(y)
+    known = ~np.isnan(y := np.asarray(winner, dtype=np.float64))
     if not np.isin(y[known], (0, 0.5, 1)).all():
         raise InputError("a winner is not 1 (a), 0 (b) or 0.5 (tie)", field="winner")
     names, code = encode(np.concatenate([np.asarray(a), np.asarray(b)])[np.tile(known, 2)])
     first, second = np.split(code, 2)
     _require_connected(first, second, names)
-    if length_difference is not None:
-        lengths = np.asarray(length_difference, dtype=np.float64)[:, None]
-    if not np.isfinite(lengths[known]).all():
-        raise InputError("a covariate is missing or infinite", field="length_difference")
+    lengths = _covariates(length_difference, known)
     labels, unit = encode(np.asarray(image))
     drawn = bootstrap_counts(len(labels), replicates, seed)[:, unit[known]]
     n_images = len(np.unique(unit[known]))
     battles = np.column_stack([first, second, y[known], lengths[known]])
     point, tie, resampled = _fits(battles, drawn, prior, len(names))
-    ends = [percentile_interval(v, confidence, n_images) for v in resampled.T]
-    low, high = np.array(ends).T
+    low, high = np.array([percentile_interval(v, confidence, n_images) for v in resampled.T]).T
+    length = IntervalEstimate(float(point[-1]), low[-1], high[-1])
     ranked = np.argsort(-point[: len(names)], kind="stable")
     return BradleyTerry(
         [str(names[s]) for s in ranked],
@@ -137,12 +131,20 @@ def bradley_terry(
         high[ranked],
         resampled[:, ranked],
         tie,
-        None
-        if length_difference is None
-        else IntervalEstimate(float(point[-1]), low[-1], high[-1]),
+        None if length_difference is None else length,
         int(known.sum()),
         n_images,
     )
+
+
+def _covariates(difference: npt.ArrayLike | None, known: npt.NDArray[np.bool_]) -> Floats:
+    """[n, 1] of a covariate, [n, 0] without one. Raises InputError where it is not finite."""
+    if difference is None:
+        return np.empty((len(known), 0))
+    values: Floats = np.asarray(difference, dtype=np.float64)[:, None]
+    if not np.isfinite(values[known]).all():
+        raise InputError("a covariate is missing or infinite", field="length_difference")
+    return values
 
 
 def _fits(

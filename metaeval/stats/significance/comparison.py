@@ -11,6 +11,7 @@ Every "higher", "lower" and "not separated" of a run comes from here, in three s
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from typing import Literal, NamedTuple, TypeVar
 
 import numpy as np
@@ -305,9 +306,7 @@ def against_best_control(
         The metrics that could not score all items, and what such a metric has above a control, of
         a group, on the items that both could score: (group, metric, control).
 
-    Returns
-    -------
-    Group → `ControlTest`; empty without metrics or controls.
+    Returns group → `ControlTest`; nothing without metrics or controls.
 
     Examples
     --------
@@ -320,20 +319,15 @@ def against_best_control(
     if not metrics or not controls:
         return {}
     control = {group: _best_of(values[group], controls) for group in values}
-
-    def best_for(group: str, metric: str) -> str:
-        if difference is None or metric not in gapped:
-            return control[group]
-        above = {name: difference(group, metric, name) for name in controls}
-        known = [name for name in controls if not math.isnan(above[name])]
-        least = min((above[name] for name in known), default=math.nan)
-        if control[group] in known and above[control[group]] <= least + 1e-12:
-            return control[group]
-        return next((name for name in known if above[name] == least), control[group])
-
-    hypotheses = [(group, m, best_for(group, m)) for group in values for m in metrics]
-    pairs = [(metric, best) for _, metric, best in hypotheses]
-    made = compare_each(pairs, test(hypotheses), family, alpha=alpha)
+    others: dict[tuple[str, str], str] = {}
+    if difference is not None:
+        others = {
+            (group, m): _least_exceeded(best, controls, partial(difference, group, m))
+            for group, best in control.items()
+            for m in gapped
+        }
+    hypotheses = [(g, m, others.get((g, m), best)) for g, best in control.items() for m in metrics]
+    made = compare_each([h[1:] for h in hypotheses], test(hypotheses), family, alpha=alpha)
     results = {}
     for k, group in enumerate(values):
         tests = tuple(made[k * len(metrics) : (k + 1) * len(metrics)])
@@ -347,6 +341,17 @@ def against_best_control(
             _shows(values[group][best], values[group][control[group]], tests),
         )
     return results
+
+
+def _least_exceeded(best: str, controls: Sequence[str], above: Callable[[str], float]) -> str:
+    """The control that a metric is least `above`, on the items that both could score; `best` where
+    it is one of several."""
+    gaps = {name: above(name) for name in controls}
+    known = {name: gap for name, gap in gaps.items() if not math.isnan(gap)}
+    least = min(known.values(), default=math.nan)
+    if known.get(best, math.inf) <= least + 1e-12:
+        return best
+    return next((name for name, gap in known.items() if gap == least), best)
 
 
 def cliques(order: Sequence[str], linked: Mapping[str, set[str]]) -> list[list[str]]:

@@ -187,27 +187,24 @@ def compare_systems(
     width = exact[0].shape[2]
     drawn = [_of_all(of_sums, _weighted(counts, side), width) for side in sides]
     swapped = _swapped(sides, of_sums, width, permutations, seed)
-    results = []
-    for p, both in enumerate(exact):
-        observed, gaps = of_sums(both.sum(axis=1)), swapped[0][p] - swapped[1][p]
-        results.append(
-            [
-                _difference(
-                    observed[:, c],
-                    (drawn[0][p][:, c], drawn[1][p][:, c]),
-                    gaps[:, c],
-                    # a mean has its own images, scores that share their sums share their images
-                    int(
-                        (~missing[p][:, [c] if of_sums is mean_of_sums else slice(None)])
-                        .all(axis=1)
-                        .sum()
-                    ),
-                    confidence,
-                )
-                for c in range(observed.shape[1])
-            ]
+    return [
+        _differences(
+            of_sums(both.sum(axis=1)),
+            (drawn[0][p], drawn[1][p]),
+            swapped[0][p] - swapped[1][p],
+            _images_of_each(~missing[p], of_sums, swapped[0][p].shape[1]),
+            confidence,
         )
-    return results
+        for p, both in enumerate(exact)
+    ]
+
+
+def _images_of_each(known: npt.NDArray[np.bool_], of_sums: OfSums, n_scores: int) -> list[int]:
+    """How many images each score is of, from the parts [n_images, k] that both systems have: a mean
+    has its own, scores that share their sums share their images."""
+    if of_sums is mean_of_sums:
+        return [int(n) for n in known[:, :n_scores].sum(axis=0)]
+    return [int(known.all(axis=1).sum())] * n_scores
 
 
 def _swapped(
@@ -226,6 +223,18 @@ def _swapped(
         _of_all(of_sums, side.sum(axis=0) + sign * moved, width)
         for side, sign in ((sides[1], 1.0), (sides[0], -1.0))
     ]
+
+
+def _differences(
+    observed: Floats,
+    drawn: tuple[Floats, Floats],
+    gaps: Floats,
+    n_images: Sequence[int],
+    confidence: float,
+) -> list[SystemDifference]:
+    """The results of all scores of a pair."""
+    of_scores = zip(observed.T, drawn[0].T, drawn[1].T, gaps.T, n_images, strict=True)
+    return [_difference(both, (a, b), gap, n, confidence) for both, a, b, gap, n in of_scores]
 
 
 def _difference(

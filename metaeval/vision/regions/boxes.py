@@ -8,7 +8,7 @@ import logging
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from metaeval.data.coco.objects import category_names, corners, read_box
-from metaeval.data.dataset import Absent, CaptionDataset, ImageId, Objects, Part
+from metaeval.data.dataset import Absent, CaptionDataset, ImageId, Objects
 from metaeval.data.identity import IdJoin
 from metaeval.data.records import check_id, json_type, records, require_fields
 from metaeval.errors import InputError
@@ -110,21 +110,20 @@ class FileRegions(GoldRegions):
     def objects_of(self, dataset: CaptionDataset) -> CaptionDataset:
         """The dataset with these objects, which it shares with its smaller sets."""
         key = f"objects {self.objects_identity}"
-        known = replace(dataset, parts={**dataset.parts, key: partial(self._objects, dataset)})
+        return dataset.derive(key, lambda: self._with_objects(dataset, key))
+
+    def _with_objects(self, dataset: CaptionDataset, key: str) -> CaptionDataset:
+        """The dataset with these objects: a larger one's, which shares its parts, where that has
+        loaded them under this key."""
 
         def objects() -> DetectedObjects | Absent:
-            shared = known.part(key)
-            there = isinstance(shared, DetectedObjects) and shared.images.issuperset(
-                known.image_ids
-            )
-            return shared if there else self._objects(dataset)
+            shared = replace(dataset, parts={key: lambda: self._objects(dataset)}).part(key)
+            if isinstance(shared, DetectedObjects) and shared.images.issuperset(dataset.image_ids):
+                return shared
+            return self._objects(dataset)
 
-        def replaced() -> CaptionDataset:
-            parts: dict[str, Part] = {**dataset.parts, "objects": objects}
-            made = replace(dataset, parts=parts, _loaded={})
-            return made.derive(key, lambda: made)  # it has them already
-
-        return dataset.derive(key, replaced)
+        made = replace(dataset, parts={**dataset.parts, "objects": objects}, _loaded={})
+        return made.derive(key, lambda: made)  # it has them already
 
     def _read(self) -> tuple[tuple[Box, ...], str]:
         for option, path in (("file", self.file), ("names", self.names)):

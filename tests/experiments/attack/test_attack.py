@@ -170,7 +170,7 @@ def test_a_run_gives_the_same_bytes_again_from_a_cache_that_is_there(tmp_path: P
 COMMAND = (
     "experiment=attack", "dataset.n=12", "task.images=6", "task.budgets=[0,10,20]",
     "task.inflation_images=2", "task.pool_images=2", "report=none",
-    "metrics=[cider,rouge_l,length]", "task.pairs=1",
+    "metrics=[cider,rouge_l,length]",
 )  # fmt: skip
 
 

@@ -22,7 +22,6 @@ from metaeval.experiments.sensitivity.profile import (
     REFERENCE,
     REWRITE,
     Rewrites,
-    balanced,
     cell_verdict,
     sort_of_rewrite,
 )
@@ -47,7 +46,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("sensitivity")
     run_here(
         folder, "experiment=sensitivity", "dataset=scenes", "dataset.n=40",
-        f"task.corruptions={CHOSEN}", "task.refine=true",
+        f"task.corruptions={CHOSEN}",
         "metrics=[bleu,rouge_l,length,bigram_model]", "stats.replicates=200",
     )  # fmt: skip
     return folder / "OUT"
@@ -120,12 +119,6 @@ def test_scenes_corruptions_are_in_it(run: Path, result: MeasuredResult) -> None
         name: (n, n < 40) for name, n in made.items()
     }
     assert min(made.values()) < max(made.values()) == 40  # both kinds occur
-
-
-def test_no_control_is_any_good_where_they_are_balanced(result: MeasuredResult) -> None:
-    for name in ("Length", "Bigram model", "Bigram model per word"):
-        cells = profile(result, name).values()
-        assert {c["refined"] for c in cells if c["refined_n"]} == {0.5}
 
 
 def test_beyond_fluency_is_of_the_images_where_the_language_model_is_wrong(
@@ -285,18 +278,6 @@ def test_the_order_of_severities_by_hand() -> None:
     assert severity_order(table, sets).mean() == pytest.approx(expected)
     one = [entry("a", "words"), entry("b", "objects")]
     assert np.isnan(severity_order(table[:, :3], one)).all()
-
-
-def test_refinement_leaves_no_control_better_than_chance() -> None:
-    rng = np.random.default_rng(1)
-    gaps = rng.normal([0.6, -0.3, 0.0], 1, (2000, 3))
-    gaps[:, 1] = np.rint(gaps[:, 1])  # with ties
-    gaps[5, 0] = np.nan
-    stays = balanced(gaps, 2, seed=0)
-    assert (300 < stays.sum() < 2000, bool(stays[5])) == (True, False)
-    assert ((gaps[stays] > 0).sum(axis=0) == (gaps[stays] < 0).sum(axis=0)).all()
-    assert (balanced(gaps, 2, seed=0) == stays).all()
-    assert not balanced(np.abs(gaps[:, :1]) + 1, 2, seed=0).any()  # it is always right
 
 
 def test_every_file_is_in_the_suite_of_scenes_alone_where_it_needs_the_truth() -> None:

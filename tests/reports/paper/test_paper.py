@@ -196,11 +196,11 @@ def drawing() -> Figure:
 
 
 def test_files_are_the_same_bytes_each_time(tmp_path: Path) -> None:
-    figures = (LazyFigure(drawing, ""), LazyFigure(drawing, ""), drawing())
+    figures = (LazyFigure(drawing, ""), LazyFigure(drawing, ""))
     written = [write_figure(f, tmp_path / str(k), "forest", "T") for k, f in enumerate(figures)]
     assert [p.name for p in written[0]] == ["forest.svg", "forest.pdf"]
-    one, *others = ([path.read_bytes() for path in paths] for paths in written)
-    assert [one, one] == others
+    one, other = ([path.read_bytes() for path in paths] for paths in written)
+    assert one == other
     assert one[1].startswith(b"%PDF-")
     root = ElementTree.parse(written[0][0]).getroot()
     texts = [t.text for t in root.iter("{http://www.w3.org/2000/svg}text")]

@@ -1,18 +1,15 @@
-"""Spread over corruption seeds, and groups of images: worked by hand, and of a small run."""
+"""Spread over corruption seeds: worked by hand, and of a small run."""
 
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from omegaconf import OmegaConf
 
 from metaeval.config import compose_config
-from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.experiments.graded.column import Design, column_statistics
 from metaeval.experiments.graded.seeds import rescorable, seed_count, seed_spread
-from metaeval.experiments.graded.statistics import greatest_overlap, image_groups, thirds
 from metaeval.metrics.controls import Length
 from metaeval.results.graded import rows_by_metric
 from metaeval.results.measured import MeasuredResult
@@ -62,34 +59,6 @@ def test_only_cheap_metrics_are_scored_on_every_seed_by_default() -> None:
         rescorable(metrics, config)
 
 
-def test_thirds_keep_equal_values_together() -> None:
-    values = np.array([3, 1, 1, 1, 2, 9], dtype=float)
-    # thirds of 1 1 1 2 3 9 at 1 and 2 1/3
-    groups = {g.label: values[g.members].tolist() for g in thirds("words", values)}
-    assert groups == {"1": [1, 1, 1], "2": [2], "3 to 9": [3, 9]}
-    assert thirds("words", np.ones(5)) == []
-
-
-def test_how_well_another_images_caption_fits() -> None:
-    references = (["the dog sits", "a big dog runs away"], ["the dog sits"], [])
-    assert [greatest_overlap("A dog runs.", r) for r in references] == pytest.approx([1, 1 / 3, 0])
-
-
-def test_groups_by_length_and_fit_follow_the_images_given() -> None:
-    human = ("a b", "a b c d", "a b c d e f")
-    data = CaptionDataset("d", (1, 2, 3), human, (("x y",), ("x",), ("z",)), (), ())
-    captions = pd.DataFrame(
-        {"image_id": [1, 2, 3], "set": "Random", "caption": ["x y", "x q", "q r"]}
-    )
-    groups = image_groups(data, [3, 1, 2], captions, "Random")
-    by_length = {g.label: g.members.tolist() for g in groups if g.by.startswith("words")}
-    by_fit = [g.label for g in groups if "Random" in g.by]
-    assert (by_length, by_fit) == (
-        {"2": [False, True, False], "4": [False, False, True], "6": [True, False, False]},
-        ["0.00", "0.50", "1.00"],
-    )
-
-
 @pytest.mark.slow
 def test_a_run_with_three_seeds(tmp_path: Path) -> None:
     """Two further seeds: other captions, other scores; and the numbers of the run stay its own."""
@@ -115,7 +84,6 @@ def test_a_run_with_three_seeds(tmp_path: Path) -> None:
     scores = files.read_run_table(tmp_path / "3" / files.SEED_SCORES)
     n_images = rows_by_metric(three, "degrees")["BLEU-2"]["n_images"]
     assert (sorted(scores["seed"].unique()), n_images) == ([1, 2], 40)
-    assert "words of the human caption" in set(three.extra("groups").frame()["by"])
 
 
 @pytest.mark.filterwarnings("error")
@@ -125,7 +93,7 @@ def test_a_metric_that_few_replicates_define_gives_no_warning() -> None:
     scores[:2] = [[0.0, 1.0], [2.0, 1.0]]
     design = Design(
         names=["Random", "Human"], levels=[0, 1], applied=np.ones((12, 2), dtype=bool),
-        floor=True, groups=[], curve=None, confidence=0.95, tie_seeds=[],
+        floor=True, curve=None, confidence=0.95, tie_seeds=[],
         counts=np.array([[0, 0, *[1] * 8, 2, 2]] * 3, dtype=np.int8),
     )  # fmt: skip
     made = column_statistics(design, [scores, scores + 1], True)[0]
