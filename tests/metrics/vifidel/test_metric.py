@@ -270,15 +270,6 @@ def test_the_stop_words_are_scikit_learns_though_it_is_not_imported() -> None:
 NAN = math.nan
 
 
-def test_worked_by_hand_of_wmd(tmp_path: Path) -> None:
-    """ "A man, a dog" against "dog": half the mass moves from man to dog, over √.8; against
-    "the cat": half over |man - cat| = √.4, half over |dog - cat| = √2."""
-    near, far = math.exp(-math.sqrt(0.8) / 2), math.exp(-(math.sqrt(0.4) + math.sqrt(2)) / 2)
-    data = images([["dog!", "The cat"]])
-    mine = scores_of(Wmd(vector_file(tmp_path)), data, ["A man, a dog"])
-    np.testing.assert_allclose(mine, [[far, (near + far) / 2, near]], rtol=0, atol=1e-12)
-
-
 @pytest.mark.parametrize("p", [1, 2])
 def test_equals_pot(tmp_path: Path, p: int) -> None:
     """Random bags of up to six words; POT's network simplex, one pair at a time."""
