@@ -207,24 +207,6 @@ def test_one_file_serves_every_set_of_references(tmp_path: Path) -> None:
     assert scores[["true", "false"]].to_numpy().tolist()[:4] == [[90, 10], [80, 20]] * 2
 
 
-def test_rows_of_a_table_keep_their_ids(tmp_path: Path) -> None:
-    rows = [
-        {"image_id": i, "caption": f"a dog {k}", "references": ["a dog", i]}
-        for k, i in enumerate(("b.jpg", "a.jpg", "b.jpg"))
-    ]
-    pair_files.write(tmp_path / "rows.json", rows)
-    log = tmp_path / "ids"
-    options = [
-        "experiment=score", f"captions={tmp_path}/rows.json", "metric=[callable]",
-        f"metric.callable.function={__name__}.note_ids", f"metric.callable.options={{log: {log}}}",
-        "report=none", "cache.enabled=false",
-    ]  # fmt: skip
-    run_configured(compose_config(options), tmp_path / "run")
-    assert set(_lines(log)) == {"a.jpg", "b.jpg"}  # more than once: a run checks the function
-    scores = pd.read_parquet(tmp_path / "run" / "scores")
-    assert scores["image_id"].tolist() == ["b.jpg", "a.jpg", "b.jpg"]
-
-
 def test_no_configuration_of_a_dataset_is_forgotten() -> None:
     """`references` is the dataset of tables of experiment=score, whose ids are the rows'; tables of
     systems have no images."""
