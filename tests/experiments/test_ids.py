@@ -16,6 +16,7 @@ import pytest
 from metaeval import installation
 from metaeval.config import compose_config
 from metaeval.experiments.run import run_configured
+from tests.data.judgments import test_judgments as judged
 from tests.data.judgments.test_audiocaps import RECORDS
 from tests.data.pairs import pair_files, test_iiw
 from tests.data.pairs.pair_files import IMAGES, SAID
@@ -53,20 +54,18 @@ def _karpathy(folder: Path) -> None:
 # dataset → what makes its files, the options, and the ids of its images in these files
 CASES: dict[str, tuple[Callable[[Path], object], Sequence[str], set[Any]]] = {
     "flickr8k_expert": (
-        loaders.make_flickr8k, (*JUDGED, "dataset.root={}", "dataset.own_captions=keep"),
-        {"1.jpg", "2.jpg"},
+        judged.flickr8k_files, (*JUDGED, "dataset.root={}", "dataset.own_captions=keep"),
+        {"a.jpg", "b.jpg"},
     ),
     "flickr8k_cf": (
-        loaders.make_flickr8k, (*JUDGED, "dataset.root={}", "dataset.own_captions=leave_out"),
-        {"1.jpg", "2.jpg"},
+        judged.flickr8k_files, (*JUDGED, "dataset.root={}", "dataset.own_captions=leave_out"),
+        {"a.jpg", "b.jpg"},
     ),
     "composite": (
-        loaders.make_composite, (*JUDGED, "dataset.root={}", "dataset.subsets=[8k]"),
-        {"8k/1.jpg", "8k/2.jpg"},
+        judged.composite, (*JUDGED, "dataset.root={}", "dataset.subsets=[8k]"), {"8k/a.jpg"},
     ),
     "thumb": (
-        loaders.make_thumb, (*JUDGED, "dataset.root={}", "dataset.dimensions=[total]"),
-        {str(i) for i in loaders.IDS},
+        judged.thumb, (*JUDGED, "dataset.root={}", "dataset.dimensions=[total]"), {"974", "2453"},
     ),
     "table": (
         _records("t.json", [
@@ -84,7 +83,7 @@ CASES: dict[str, tuple[Callable[[Path], object], Sequence[str], set[Any]]] = {
         ("experiment=localisation", "dataset.file={}/t.json"), {"dog 1.jpg"},
     ),
     "pascal50s": (
-        loaders.make_pascal, (*CHOICE, "dataset.root={}", "dataset.draws=2"),
+        judged.pascal50s, (*CHOICE, "dataset.root={}", "dataset.draws=2"),
         {"2008_000.jpg", "2008_001.jpg"},
     ),
     "audiocaps_eval": (
