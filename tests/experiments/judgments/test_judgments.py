@@ -233,6 +233,18 @@ def test_people_are_the_ceiling(tmp_path: Path, ratings: str) -> None:
     assert people_agreement(with_lines(tmp_path, equal), "human") is None
 
 
+def test_sorted_ratings_are_not_of_raters(tmp_path: Path) -> None:
+    """Minimum, middle and maximum of a row: the columns are nobody's; the value stays."""
+    lines = list(own_lines(12))
+    in_order = [{**line, "human": sorted(line["human"])} for line in lines]
+    plain, ordered = (
+        people_agreement(with_lines(tmp_path, rows, ratings="each"), "human")
+        for rows in (lines, in_order)
+    )
+    assert (plain.sorted_rows, ordered.sorted_rows) == (False, True)
+    assert ordered.estimate.value == pytest.approx(plain.estimate.value, abs=1e-12)
+
+
 def test_a_fitted_control_finds_what_no_fixed_sign_does(tmp_path: Path, capsys: Any) -> None:
     """People here like captions of middle length: length has no correlation, the fit nearly all."""
     lengths = np.random.default_rng(0).integers(3, 18, 120).tolist()

@@ -150,6 +150,19 @@ def test_what_is_missed_is_counted_and_shown(result: MeasuredResult) -> None:
         assert counts == [undecided.count("lower"), undecided.count("same")]
 
 
+def test_every_mark_has_a_test_of_its_own_statistic(result: MeasuredResult) -> None:
+    # no rewrite of these changes two content words: nothing to compare
+    n_pairs = {key: len(compared.pairs) for key, compared in result.comparisons.items()}
+    assert n_pairs == {"mean_auc": 10, "severity_order": 10}
+    for key in n_pairs:
+        value = {m.name: m.numbers.value(key) for m in result.metrics}
+        for pair in result.comparisons[key].pairs:  # every metric scores every caption
+            gap = value[pair.a] - value[pair.b]
+            assert pair.difference.value == pytest.approx(gap, abs=1e-6)  # of 20 bits
+    against = result.controls["mean_auc"]
+    assert against.control_value == result.metric(against.control).numbers.value("mean_auc")
+
+
 def entry(
     name: str,
     kind: str,

@@ -196,7 +196,9 @@ def test_explanations_can_be_written_and_add_up(
     assert best.mean() == pytest.approx(relation_level, abs=2e-4)
     assert len(explanation["references"]) == 4
     assert explanation["regions"][0] == {"label": "whole image", "box": [0.0, 0.0, 1.0, 1.0]}
+    # the networks have learned from the first image
     assert own.explain(scenes.human[0], 0) is None
+    assert np.isnan(own.score([scenes.human[0]], np.array([0]))).all()
     again = own.explain(scenes.human[3], 2)
     assert again["references"] == explanation["references"]
     assert again["words"] != explanation["words"]
