@@ -10,9 +10,11 @@ import torch
 from pycocoevalcap.bleu.bleu import Bleu as CocoBleu
 from pycocoevalcap.cider.cider import Cider as CocoCider
 
-from metaeval.adapters.evaluate import BleuModule, CiderModule
-from metaeval.adapters.torchmetrics import BleuScore, CiderScore
+import metaeval
+from metaeval.adapters.evaluate import BleuModule, CiderModule, SpiderModule
+from metaeval.adapters.torchmetrics import BleuScore, CiderScore, SpiderScore
 from metaeval.data.scenes import load_scenes
+from metaeval.metrics.spice.metric import Spice
 from metaeval.text.tokenizers import base as tokenizers
 
 SCENES = load_scenes(limit=30)
@@ -48,6 +50,21 @@ def test_scores_are_pycocoevalcaps_in_both_libraries(
         np.testing.assert_allclose(whole, together, **exact)
         np.testing.assert_allclose(parts, each, **exact)
     assert ours > 0
+
+
+def test_spider_is_the_mean_of_spice_and_cider() -> None:
+    parts = metaeval.score(CAPTIONS, REFERENCES, metrics=[Spice(parser="perceptron"), "cider"])
+    spice = next(name for name in parts.corpus if name.startswith("SPICE"))
+    expected = (parts.table[spice] + parts.table["CIDEr"]) / 2
+    metric = SpiderScore(parser="perceptron", per_caption=True)
+    metric.update(CAPTIONS, REFERENCES)
+    together, scores = metric.compute()
+    np.testing.assert_allclose(scores.numpy(), expected, **exact)
+    np.testing.assert_allclose(together.item(), expected.mean(), **exact)
+    result = SpiderModule().compute(
+        predictions=CAPTIONS, references=REFERENCES, parser="perceptron"
+    )
+    np.testing.assert_allclose(result["spider"], expected.mean(), **exact)
 
 
 def test_a_torchmetric_resets_and_refuses_what_does_not_fit() -> None:
