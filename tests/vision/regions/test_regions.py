@@ -132,7 +132,9 @@ def test_shapes_that_do_not_fit_are_refused() -> None:
 
 
 @pytest.mark.coco
-@pytest.mark.parametrize("split", ["val2017", "karpathy_test"])
+@pytest.mark.parametrize(
+    "split", ["val2017", pytest.param("karpathy_test", marks=pytest.mark.slow)]
+)
 def test_coco(coco_root: Path, split: str) -> None:
     raw = json.loads((coco_root / f"coco/annotations/instances_{split}.json").read_text())
     assert tuple(c["name"] for c in raw["categories"]) == CATEGORIES
