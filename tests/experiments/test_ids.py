@@ -163,11 +163,12 @@ def test_an_image_keeps_its_id(name: str, tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("METAEVAL_DATA", str(data))
     shared = [
         f"dataset={name.split()[0]}", *(option.replace("{}", str(data)) for option in options),
-        "cache.enabled=false", f"paths.data={data}", "stats.replicates=5", "report.figures=false",
+        "cache.enabled=false", f"paths.data={data}", "stats.replicates=5",
+        "report.figures=false" if name in WITH_PAGE else "report=none",
     ]  # fmt: skip
     own = [
         "metric=[callable,length]", f"metric.callable.function={__name__}.note_ids",
-        f"metric.callable.options={{log: {log}}}", *([] if name in WITH_PAGE else ["report=none"]),
+        f"metric.callable.options={{log: {log}}}",
     ]  # fmt: skip
     run_configured(compose_config([*shared, *own]), tmp_path / "run")
     seen = set(_lines(log))
