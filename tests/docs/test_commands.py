@@ -79,6 +79,19 @@ def test_every_command_has_a_valid_configuration(page: Path) -> None:
     assert not wrong, "\n".join(wrong)
 
 
+def test_a_wrong_command_is_found(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(
+        "`python -m metaeval experiment=replace metric.cider.sigm=6`\n\n```\n"
+        "python -m metaeval experiment=replace \\\n  corruption.rates=[x]  # a comment\n```\n"
+    )
+    found = commands(page)
+    assert len(found) == 2
+    for command in found:
+        with pytest.raises(ConfigError):
+            check(command)
+
+
 @pytest.mark.slow
 def test_every_metric_can_be_named() -> None:
     """With a number of it where it has one, also of metrics outside the default list."""

@@ -88,6 +88,13 @@ def test_the_tutorial_links_to_no_file_and_names_pages_that_are_there() -> None:
     assert all((DOCS / page).is_file() for page in pages)
 
 
+def test_a_wrong_link_is_found(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("# A heading: of two\n\n## Again\n\n## Again\n", encoding="utf-8")
+    text = "[a](page.md#a-heading-of-two) [b](page.md#again_1) [c](page.md#none) [d](gone.md)"
+    assert broken(page, text) == ["page.md#none", "gone.md"]
+
+
 def test_the_menu_has_every_page_once() -> None:
     # mkdocs' own loader knows tags of Python, which are not in use here
     menu = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"]

@@ -218,6 +218,14 @@ def test_tables_of_every_shape_fit_a_two_column_paper(
 
 
 @needs_latex
+def test_an_overfull_table_is_found(tmp_path: Path) -> None:
+    path = tmp_path / "t.tex"
+    rule = r"\rule{500pt}{1pt}"
+    path.write_text(rf"\begin{{table}}\begin{{tabular}}{{l}}{rule}\end{{tabular}}\end{{table}}")
+    assert len(compile_tables([path], tmp_path)) == 1
+
+
+@needs_latex
 def test_signs_and_names_compile(tmp_path: Path) -> None:
     caption = "Agreement: 100% of x_y & ρ ≈ −1, Δ > 0 < 1 ± 2 × 3 σ ~ ^ # $ {} \\ | †‡§¶‖."
     write_tables(tmp_path, [TABLE._replace(caption=caption)])
