@@ -235,6 +235,7 @@ def test_counts_by_hand() -> None:
     # 3 words of 8; pairs: a dog, a dog; a cat, cat a, a cat: 3 of 5
     assert (d.distinct_1, d.distinct_2) == (3 / 8, 3 / 5)
     assert d.self_cider == pytest.approx(0, abs=1e-12)
+    assert np.isnan(self_cider([[], []], *count_idf(CORPUS)))
     assert math.isnan(diversity(groups[1:], *count_idf(CORPUS)).self_cider)
 
 
