@@ -44,6 +44,24 @@ def test_the_papers_example(tokenizer: str, published: float) -> None:
     assert mine == pytest.approx(published, abs=5e-7)  # six places are published
 
 
+def test_the_formula_by_hand() -> None:
+    # "a b" against "a b c": two content words matched exactly, in one chunk; no function words.
+    precision, recall = 1.0, 2 / 3
+    f_mean = precision * recall / (0.85 * precision + 0.15 * recall)
+    table = np.array(
+        [
+            [2, 3, 0, 0, 2, 2, 0, 0, *[0] * 12, 1, 2, 2],
+            [5, 6, 1, 2, *[0] * 19],  # nothing matches
+            [0, 6, 0, 2, *[0] * 19],  # an empty caption
+            [2, 2, 0, 0, 2, 2, 0, 0, *[0] * 12, 1, 2, 2],  # the same words
+        ],
+        dtype=np.float64,
+    )
+    expected = f_mean * (1 - 0.6 * (1 / 2) ** 0.2), 0, 0, 1
+    assert scores(table) == pytest.approx(expected, abs=1e-15)
+    assert scores(table[:0]).shape == (0,)
+
+
 def test_the_example_of_faier() -> None:
     mine = scores_of(Meteor(), CHILDREN.dataset, CHILDREN.captions)
     assert mine[:, 0] == pytest.approx([0.38877, 0.17538, 0.18800, 0.25778], abs=5e-6)
