@@ -6,7 +6,6 @@ import math
 import re
 import subprocess
 import sys
-import unicodedata
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
@@ -105,16 +104,6 @@ def test_a_metric_of_the_user_that_fails_raises() -> None:
     assert "StrictError: metric '" in done.stderr.splitlines()[-1]
 
 
-def test_a_caption_is_the_same_composed_and_decomposed() -> None:
-    """Unicode's canonical equivalence: é is one character, or e with an accent."""
-    text = "un café très crème"
-    apart = unicodedata.normalize("NFD", text)
-    result = metaeval.score([apart, "a"], [[text], ["a"]], metrics=["bleu", "rouge_l", "chrf"])
-    assert result.table["caption"][0] == text
-    assert result.table[["BLEU-1", "ROUGE-L", "chrF"]].iloc[0].tolist() == pytest.approx([1, 1, 1])
-    assert "Letters and marks of 1 caption were composed (Unicode NFC)." in result.notes
-
-
 def test_candidates_and_references_in_any_container() -> None:
     expected = metaeval.score(CAPTIONS, REFERENCES, metrics="rouge_l").corpus
     arrays = [np.array(texts) for texts in REFERENCES]
@@ -159,14 +148,6 @@ def test_rows_of_one_image_keep_their_references() -> None:
         (1, "a dog", ("a dog runs",)),
         (2, "a bus", ("a red bus",)),
     }
-
-
-def test_a_metric_that_depends_on_its_batch_is_named() -> None:
-    def relative(captions: list[str]) -> list[float]:
-        return [len(c) / max(map(len, captions)) for c in captions]
-
-    notes = metaeval.score(["a dog", "a", "a cat sits"], metrics=[relative]).notes
-    assert notes == ("relative depends on the captions scored with it.",)
 
 
 def test_a_corpus_score_is_no_mean_where_counts_add_up() -> None:

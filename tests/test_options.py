@@ -264,6 +264,10 @@ def test_every_file_of_the_configuration_is_held_against_the_schema() -> None:
         ("device=gpu", "device: 'gpu' is not auto, cpu, cuda or cuda:1"),
         ("regions._target_=no.such", "regions._target_: 'no.such' cannot be imported: No module"),
         ("metrics=[bleu,cidr]", "unknown metric 'cidr'; did you mean 'cider' or 'cider_r'? "),
+        # in any case
+        ("metrics=[CIDEr]", "unknown metric 'CIDEr'; did you mean 'cider'"),
+        ("metrics=[ROUGE-L]", "unknown metric 'ROUGE-L'; did you mean 'rouge_l'"),
+        ("metrics=[METEOR]", "unknown metric 'METEOR'; did you mean 'meteor'"),
         ("report._partial_=5", "report._partial_: 5 is not true or false"),
     ],
 )

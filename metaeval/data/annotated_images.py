@@ -348,7 +348,9 @@ def annotated_dataset(
     checksums = dict(sources)
     photographs = tuple(records[j].source for j in items.caption)
     names: dict[ImageId, str] = {r.image: r.file for r in records if r.file}
-    of_item = dict(zip(items.image_ids, photographs, strict=True))
+    of_item: dict[ImageId, ImageSource | None] = dict(
+        zip(items.image_ids, photographs, strict=True)
+    )
     dataset = CaptionDataset(
         name,
         items.image_ids,

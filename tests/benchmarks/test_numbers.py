@@ -11,17 +11,16 @@ from benchmarks.numbers.__main__ import ROOT, TABLES, main
 from benchmarks.numbers.documents import Result, Table, marked, rewritten
 from benchmarks.numbers.pictures import FOOT, stale, tables_in
 from benchmarks.numbers.searches import verdicts
-from benchmarks.numbers.tables import CAPTIONED_BY, FLUENCY, SYSTEMS, over_seeds, sees
+from benchmarks.numbers.tables import CAPTIONED_BY, SYSTEMS, over_seeds
 from benchmarks.numbers.writing import three
-from metaeval.config import build, component, compose_config, metric_names
+from metaeval.config import build, compose_config, metric_names
 from metaeval.errors import InputError
 from metaeval.experiments.choices import MEAN
 from metaeval.experiments.forced_choice.statistics import measure_of
 from metaeval.experiments.pairs.statistics import ACCURACY_COLUMNS, SHOWN, measure_key
-from metaeval.experiments.run import run as carry_out
 from metaeval.reproduce.compare import NEEDS
 from metaeval.results.base import Estimate, Measured, MetricResult
-from metaeval.results.files import read_result, write_result
+from metaeval.results.files import write_result
 from metaeval.results.measured import Extra, MeasuredResult, PublishedValues
 from metaeval.results.run import Measure
 from metaeval.runs import files
@@ -175,34 +174,6 @@ def test_a_spread_over_corruption_seeds_is_that_of_its_extra() -> None:
 )
 def test_three_places(value: float | None, text: str) -> None:
     assert three(value) == text
-
-
-def test_what_a_metric_sees_is_the_mean_over_each_kind(tmp_path: Path) -> None:
-    """The table of a real run on scenes has the result's means, and the fluency control."""
-    config = compose_config(
-        [
-            "experiment=sensitivity",
-            "dataset=scenes",
-            "dataset.n=12",
-            "report=none",
-            "task.corruptions=[wrong_colour,typos,there_is]",
-            "metrics=[rouge_l,bigram_model]",
-            "stats.replicates=20",
-            f"paths.cache={tmp_path / 'cache'}",
-        ]
-    )
-    carry_out(component(config.task, "task"), config, tmp_path / "OUT")
-    run = read_result(tmp_path / "OUT" / files.STATISTICS)
-    rouge, fluency = (run.metric(name).numbers for name in ("ROUGE-L", FLUENCY))
-    lines = sees(["ROUGE-L"])([Result(tmp_path / "OUT", "")]).splitlines()
-    n = sum(entry["kind"] == "attributes" for entry in run.extra("sets").records)
-    means = [three(m.value("kind_attributes")) for m in (rouge, fluency)]
-    assert f"| attributes | {n} | {means[0]} | {means[1]} |" in lines
-    positives = [three(m.value("hard_positives")) for m in (rouge, fluency)]
-    above = (
-        f"| a harmless rewrite, against a false near-copy |  | {positives[0]} | {positives[1]} |"
-    )
-    assert above in lines
 
 
 def test_captioners_are_compared_on_images_that_every_metric_scores(tmp_path: Path) -> None:

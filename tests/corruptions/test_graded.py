@@ -4,7 +4,6 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from itertools import permutations
-from math import factorial, prod
 from string import punctuation
 
 import numpy as np
@@ -131,14 +130,6 @@ def test_punctuation_stays_with_its_place_or_word(corruption, text, made, edits)
     assert result.realised == float(bool(edits))
 
 
-def test_half_words_go_to_the_even_number():
-    corruption = Replace(0.25, distinct=True, min_count=1)
-    corruption.fit(ANIMALS)
-    for n, replaced in ((6, 2), (10, 2), (14, 4)):  # 1.5, 2.5, 3.5
-        caption = Caption(0, " ".join("x" * (i + 1) for i in range(n)))
-        assert len(corruption.corrupt(caption, np.random.default_rng(0)).edits) == replaced
-
-
 @pytest.mark.parametrize("kind", [Replace, Shuffle, Delete, Insert])
 def test_labels_and_rates(kind):
     labels = [kind(rate).label for rate in (0.25, 0.5, 1, 0.125, 0.07)]
@@ -170,8 +161,8 @@ def words_of(tokens: list[str]) -> list[str]:
     ids=lambda c: f"{c.label} {dict(c.parameters).get('derange', '')}",
 )
 def test_real_captions_lose_get_and_keep_the_requested_words(val2017, corruption):
-    results = corruption.apply(val2017, 0)
-    for source, result in zip(val2017.human, results, strict=True):
+    few = val2017.limited(1000)
+    for source, result in zip(few.human, corruption.apply(few, 0), strict=True):
         old, new = source.split(), result.text.split()
         n = len(words_of(old))
         asked = round((corruption.rate or 1) * n)
@@ -191,15 +182,6 @@ def test_real_captions_lose_get_and_keep_the_requested_words(val2017, corruption
             assert Counter(new) == Counter(old)
             assert len(result.edits) <= asked
             assert not corruption.derange or result.realised == asked / n > 0
-
-
-@pytest.mark.coco
-def test_every_word_of_the_bag_is_inserted_equally_often(val2017):
-    """52,000 draws from 1,039 words: a Poisson of 50; six standard deviations are 43."""
-    drawn = Counter(e.after for r in Insert(1.0).apply(val2017, 0) for e in r.edits)
-    mean = drawn.total() / 1039
-    assert set(drawn) == set(bag_of_words(val2017.pool))
-    assert all(abs(n - mean) < 6 * mean**0.5 for n in drawn.values())
 
 
 def test_by_hand():
@@ -228,30 +210,6 @@ def test_any_text_and_the_report_can_mark_it(text, rate, seed):
             shown = mark_edits(text, result.text, edits)
             kind = {"delete": "d", "insert": "i", "reverse": "m"}[corruption.name]
             assert shown.count(f"{OPEN}{kind}") == len(edits) or corruption.name == "reverse"
-
-
-@pytest.mark.coco
-@pytest.mark.parametrize("rate", [0.25, 0.5, 1.0])
-def test_share_of_unapplied_captions_is_what_probability_says(val2017, rate):
-    """A uniform permutation of words keeps the text with probability Π (multiplicity!) / k!.
-
-    The expectation over the choice of words is estimated by drawing the words alone, three times;
-    the observed share must lie within 4 standard deviations of a binomial of 5,000.
-    """
-    rng = np.random.default_rng(1)
-    expected = []
-    for caption in val2017.human:
-        tokens = [word.lower() for word in words_by_position(caption.split()).values()]
-        k = round(rate * len(tokens))
-        for _ in range(3):
-            chosen = [tokens[i] for i in rng.choice(len(tokens), k, replace=False)]
-            expected.append(prod(map(factorial, Counter(chosen).values())) / factorial(k))
-    share = float(np.mean(expected))
-    results = Shuffle(rate).apply(val2017, 0)
-    unapplied = np.mean([not r.applied for r in results])
-    assert abs(unapplied - share) < 4 * (share * (1 - share) / 5000) ** 0.5 + 1e-3
-    low, high = {0.25: (0.34, 0.40), 0.5: (0.012, 0.03), 1.0: (0, 0.0005)}[rate]
-    assert low <= unapplied <= high
 
 
 @given(st.lists(st.sampled_from(["a", "A", "b", "c", "d"]), max_size=6), st.integers(0, 20))
@@ -303,28 +261,6 @@ def test_derange_chooses_distinguishable_words():
         assert (result.applied, result.realised) == (True, 0.5)
 
 
-@pytest.mark.coco
-@pytest.mark.java
-@pytest.mark.parametrize("rate", [0.25, 1.0])
-def test_the_ptb_tokeniser_finds_the_same_words(val2017, rate):
-    """Word order is all that changes for a metric: the reference tokeniser's tokens are kept.
-
-    One caption of val2017 ends in an initial ("reads K."), which the tokeniser reads as "k." where
-    it is not the end: the only exception allowed.
-    """
-    from pycocoevalcap.tokenizer.ptbtokenizer import PTBTokenizer
-
-    def tokens(captions):
-        found = PTBTokenizer().tokenize({i: [{"caption": c}] for i, c in enumerate(captions)})
-        return [sorted(found[i][0].split()) for i in range(len(captions))]
-
-    shuffled = [result.text for result in Shuffle(rate).apply(val2017, 0)]
-    pairs = zip(val2017.human, tokens(val2017.human), tokens(shuffled), strict=True)
-    assert {human for human, before, after in pairs if before != after} <= {
-        "A traffic light over a street with a sign that reads K."
-    }
-
-
 @pytest.mark.parametrize("derange", [False, True])
 def test_punctuation_that_stays_keeps_its_place(derange):
     source = 'A (red) dog, a cat - and two "birds" sit on a mat.'
@@ -347,19 +283,11 @@ def test_where_punctuation_goes_is_in_the_seed_only_if_it_is_not_the_default():
         Shuffle(0.5, punctuation="goes")
 
 
-@pytest.mark.coco
-@pytest.mark.parametrize("seed", [0, 1, 2])
-def test_derangement_on_coco(val2017, seed):
-    results = Random().apply(val2017, seed)
-    assert all(r.text.lower() != h.lower() for r, h in zip(results, val2017.human, strict=True))
-    assert Counter(r.text for r in results) == Counter(val2017.human)  # each given away once
-    assert {(r.requested, r.realised, r.edits) for r in results} == {(None, 1.0, ())}
-
-
 def test_equal_captions_stay_separate():
     captions = ["a dog", "A  dog", "a cat", "a cow", "a hen", "a pig", "a fly", "an ant"]
     for seed in range(100):
         results = Random().apply(dataset(captions), seed)
+        assert Counter(r.text for r in results) == Counter(captions)  # each given away once
         assert all(
             r.applied and r.text.lower().split() != c.lower().split()
             for r, c in zip(results, captions, strict=True)

@@ -30,7 +30,6 @@ from tests.data.read_files import (
     scores,
     systems,
 )
-from tests.data.table_files import write
 
 ROOT = Path(__file__).parents[2]
 NFC, NFD = (unicodedata.normalize(form, "café") for form in ("NFC", "NFD"))
@@ -385,30 +384,6 @@ def test_each_row_of_the_documentation_has_a_file() -> None:
     page = (ROOT / "docs/own.md").read_text("utf-8").partition("<!-- files -->")[2]
     rows = re.findall(r"^\| (.+?) \| ", page.partition("<!-- end of files -->")[0], re.MULTILINE)
     assert rows[1:] == list(FILES)
-
-
-ROWS = [
-    {"image_id": f"i{k}.jpg", "candidate": text, "references": texts, "human": rating}
-    for k, (text, texts, rating) in enumerate(
-        [
-            ("a dog, brown", ["the dog", "a brown dog"], 3.5),
-            ('a "stop" sign', ["a sign"], None),
-            (f"un {NFD}\nnoir", ["a cup", "coffee"], 4.0),
-            ("NA", ["nothing", "n/a"], 1.0),
-        ]
-    )
-]
-
-
-def test_equal_data_in_six_formats_give_equal_numbers(tmp_path: Path) -> None:
-    """CSV, tab-separated, JSON, JSON Lines, Parquet and Excel: the same judged captions."""
-    expected = [
-        ("i0.jpg", "a dog, brown", "the dog", "a brown dog", 3.5),
-        ("i2.jpg", f"un {NFC} noir", "a cup", "coffee", 4.0),
-        ("i3.jpg", "NA", "nothing", "n/a", 1.0),
-    ]
-    for ending in ("csv", "tsv", "xlsx", "parquet", "json", "jsonl"):
-        assert rated(write(tmp_path / f"t.{ending}", ROWS)) == expected, ending
 
 
 def test_images_of_a_folder_are_found_in_either_form(tmp_path: Path) -> None:

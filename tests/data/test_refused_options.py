@@ -32,7 +32,6 @@ from tests.data.coco.test_exclude import write as write_captions
 from tests.data.judgments import test_battles, test_judgments as judged, test_systems
 from tests.data.pairs import pair_files, test_iiw, test_pairs
 from tests.data.table_files import write
-from tests.fuzz import loaders
 
 Make = Callable[[Path], object]
 Row = tuple[Make, Callable[..., Any], dict[str, Any], str]
@@ -221,30 +220,30 @@ REFUSED: list[Row] = [
         (then(make, file, renamed(old, new)), root(load), options, problem)
         for make, load, options, file, old, new, problem in (
             (
-                *(loaders.make_flickr8k, load_expert, {}, EXPERT, b"\t1\t2\t4", b"\t-1\t2\t4"),
+                *(FLICKR, load_expert, {}, EXPERT, b"\t1\t1\t2", b"\t-1\t1\t2"),
                 r"line 1, field '.*': '-1' is not on the scale 1…4",
             ),
             (
-                *(loaders.make_flickr8k, load_expert, {}, EXPERT, b"\t1\t2\t4", b"\t1\t2\t5"),
+                *(FLICKR, load_expert, {}, EXPERT, b"\t1\t1\t2", b"\t1\t1\t5"),
                 "'5' is not on the scale 1…4",
             ),
             (
-                *(loaders.make_flickr8k, load_crowd, {}, CROWD, b"0.75\t3", b"1.75\t3"),
+                *(FLICKR, load_crowd, {}, CROWD, b"0.333333333333333", b"1.75"),
                 "line 2, field '.*': '1.75' is not on the scale 0…1",
             ),
             (
-                *(loaders.make_composite, load_composite, {"subsets": ["8k"]}),
-                *("8k_correctness.csv", b";5;1;3\n", b";9;1;3\n"),
+                *(judged.composite, load_composite, {"subsets": ["8k"]}),
+                *("8k_correctness.csv", b";1;2;3\n", b";9;2;3\n"),
                 "line 2, field 'Answer.Q1Answer': '9' is not on the scale 1…5",
             ),
             (
-                *(loaders.make_thumb, load_thumb, {}, "mscoco_THumB-1.0.jsonl"),
-                *(b'"human_score": 3.0', b'"human_score": 99'),
+                *(judged.thumb, load_thumb, {}, "mscoco_THumB-1.0.jsonl"),
+                *(b'"human_score": 3.4', b'"human_score": 99'),
                 "line 1, field 'human_score': 99 is not on the scale up to 5",
             ),
             (
-                *(loaders.make_thumb, load_thumb, {}, "mscoco_THumB-1.0.jsonl"),
-                *(b'"seg_id": "7", ', b""),
+                *(judged.thumb, load_thumb, {}, "mscoco_THumB-1.0.jsonl"),
+                *(b'"seg_id": "974", ', b""),
                 "line 1, field 'seg_id': is missing",
             ),
         )

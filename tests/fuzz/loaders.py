@@ -37,8 +37,8 @@ from metaeval.vision.regions.bottomup import BottomUpRegions
 from metaeval.vision.regions.boxes import FileRegions
 from metaeval.vision.regions.gold import GoldRegions
 from metaeval.weights import pretrained
-from tests.data.judgments.test_judgments import pascal50s as make_pascal
-from tests.data.table_files import as_json, write
+from tests.data.judgments import test_judgments as judged
+from tests.data.table_files import write
 from tests.fuzz import pairs_and_own as own
 from tests.fuzz.base import Loader, lines, one_file, tables
 from tests.fuzz.judges import JUDGE_LOADERS
@@ -109,10 +109,6 @@ def read_table(path: Path, **options: Any) -> Any:
     return table.load_table(file=path, image_source="other", data=path.parent, **options)
 
 
-def tokens(captions: Sequence[str]) -> str:
-    return lines([f"{i}.jpg#{k}\t{text}" for i in (1, 2) for k, text in enumerate(captions)])
-
-
 WORD_MARKS = [
     {
         "image_id": i,
@@ -125,46 +121,6 @@ WORD_MARKS = [
 
 
 EXPERT, CROWD = "ExpertAnnotations.txt", "CrowdFlowerAnnotations.txt"
-
-
-def make_flickr8k(folder: Path) -> None:
-    write(folder / "Flickr8k.token.txt", tokens(CAPTIONS))
-    for name, ratings in ((EXPERT, ("124", "334", "444")), (CROWD, ("0 0 3", "0.75 3 1", "1 3 0"))):
-        judged = ("1.jpg\t2.jpg#1", "2.jpg\t2.jpg#2", "1.jpg\t1.jpg#0")
-        cells = ["\t".join(r.split() if " " in r else r) for r in ratings]
-        rows = [f"{who}\t{given}" for who, given in zip(judged, cells, strict=True)]
-        write(folder / name, lines(rows))
-
-
-def make_thumb(folder: Path) -> None:
-    rated = [
-        {
-            "SYS": "one",
-            "seg_id": str(i),
-            "hyp": CAPTIONS[k],
-            "image": f"COCO_val2014_{i:012d}.jpg",
-            "P": 4.0,
-            "R": 3.0,
-            "Fl": -0.5,
-            "Con": 0.0,
-            "Inc": 0.0,
-            "human_score": 3.0,
-        }
-        for k, i in enumerate(IDS)
-    ]
-    references = [{"seg_id": str(i), "refs": list(CAPTIONS[:3])} for i in IDS]
-    for name, rows in (("mscoco_THumB-1.0.jsonl", rated), ("mscoco_references.json", references)):
-        (folder / name).write_text("\n".join(map(as_json, rows)), encoding="utf-8")
-
-
-def make_composite(folder: Path) -> None:
-    head = ["Input.image_url", *(f"Input.text{k}" for k in (1, 2, 3))]
-    head += [f"Answer.Q{k}Answer" for k in (1, 2, 3)]
-    texts = f"{CAPTIONS[0]};a machine wrote;another, too"
-    rows = [f"http://x.org/{i}.jpg;{texts};5;1;3" for i in (1, 2)]
-    text = lines([";".join(head), *rows, ";" * (len(head) - 1)])
-    (folder / "8k_correctness.csv").write_text(text, encoding="utf-8")
-    make_flickr8k(folder)
 
 
 OWN = [{"image_id": f"{i}.jpg", "caption": text} for i in (1, 2) for text in CAPTIONS[:3]]
@@ -285,23 +241,23 @@ LOADERS: Sequence[Loader] = (
     one_file("word marks", "marked.json", WORD_MARKS, read_table),
     Loader(
         "Flickr8k-Expert",
-        make_flickr8k,
+        judged.flickr8k_files,
         lambda f: benchmarks.load_expert(root=f, own_captions="keep"),
         (CROWD,),
     ),
     Loader(
         "Flickr8k-CF",
-        make_flickr8k,
+        judged.flickr8k_files,
         lambda f: benchmarks.load_crowd(root=f, own_captions="keep"),
         (EXPERT,),
     ),
     Loader(
         "Composite",
-        make_composite,
+        judged.composite,
         lambda f: benchmarks.load_composite(root=f, subsets=["8k"], own_captions="keep"),
         (EXPERT, CROWD),
     ),
-    Loader("THumB", make_thumb, lambda f: benchmarks.load_thumb(root=f, dimensions=["total"])),
+    Loader("THumB", judged.thumb, lambda f: benchmarks.load_thumb(root=f, dimensions=["total"])),
     *own.PAIR_LOADERS,
     one_file("own captions, Karpathy", "karpathy.json", own.KARPATHY, read_own),
     *tables("rows to score", "rows", own.TO_SCORE, lambda p: read_rows([p], None, Tidy())),
@@ -319,8 +275,8 @@ LOADERS: Sequence[Loader] = (
         partial(read_table, fields={"human": "human_score.2"}),
     ),
     one_file("shape, workbook", "own.xlsx", own.write_workbook, read_own),
-    one_file("own captions .token", "own.token", tokens(CAPTIONS[:3]), read_own),
-    Loader("PASCAL-50S", make_pascal, lambda f: pascal50s.load_pascal50s(root=f)),
+    one_file("own captions .token", "own.token", judged.TOKENS, read_own),
+    Loader("PASCAL-50S", judged.pascal50s, lambda f: pascal50s.load_pascal50s(root=f)),
     one_file("vectors, counted", "v.txt", lines(["4 3", *VECTOR_LINES]), read_vectors),
     one_file("vectors, plain", "v.txt", "\n".join(VECTOR_LINES), read_vectors),
     one_file("vectors, word2vec", "v.bin", lambda p: p.write_bytes(VECTOR_BYTES), read_vectors),

@@ -3,8 +3,6 @@
 import os
 import random
 import time
-from collections.abc import Callable
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -53,44 +51,6 @@ def test_what_goes_wrong_is_seen(fault: Any, what: str, monkeypatch: pytest.Monk
 
     loader = one_file("broken", "x.dat", lambda path: path.write_text("right"), read, exact=True)
     assert [outcome["what"] for outcome in run(loader, [3])] == [what]
-
-
-def numbers(value_of: Callable[[str], float]) -> Loader:
-    """A loader of a column of numbers."""
-
-    def read(path: Path) -> Any:
-        try:
-            values = [value_of(line) for line in path.read_text().split("\n")]
-            return [value if abs(value) < float("inf") else None for value in values]
-        except ValueError as error:
-            raise InputError(str(error), file=path) from None
-
-    return one_file("numbers", "n.csv", "0.5\n0.25\n7", read)
-
-
-COUNT = count()
-
-
-def counted_as_0(cell: str) -> float:
-    return 0.0 if cell.strip() in ("", "null", "None", "NA", "-", "?") else float(cell)
-
-
-@pytest.mark.parametrize(
-    ("loader", "problem"),
-    [
-        (numbers(counted_as_0), "is read as 0"),
-        (numbers(lambda c: counted_as_0(c) or (0.0 if "0" in c else float("nan"))), ""),
-        (one_file("careless", "t.json", {"a": 1}, lambda p: p.stat().st_size > 0), "is no JSON"),
-        (
-            one_file("another", "t.json", {"a": 1}, lambda p: next(COUNT), forgiving=True),
-            " instead of ",
-        ),
-    ],
-)
-def test_a_reader_that_is_wrong_is_seen(loader: Loader, problem: str) -> None:
-    bad = (outcome["why"] for outcome in run(loader, range(100)) if outcome["what"] in BAD)
-    found = next(bad, "")
-    assert problem in found if problem else not found
 
 
 RATINGS = ([0.1, 0.2, 0.3], [0.3, 0.2, 0.1], [0.2, 0.2, 0.2], [0.7, 0.1, 0.1], [0.1, 0.7, 0.1])

@@ -1,7 +1,7 @@
 """The contract of every configured metric: picklable, stable, named by what it reads."""
 
 import pickle
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -230,23 +230,6 @@ def test_vifidel_names_its_sources(sources: str, seen: str) -> None:
     config = compose_config(["metric=[vifidel]", f"metric.vifidel.sources={sources}"])
     names = [c.name for c in build("vifidel", config).columns]
     assert names == [f"VIFIDEL ({seen})", f"VIFIDEL-ref ({seen})"]
-
-
-@pytest.mark.parametrize(
-    ("name", "before"),
-    [
-        ("faier", ["FAIEr", "FAIEr-object", "FAIEr-relation"]),
-        ("faier_noref", [f"FAIEr{p} (no references)" for p in ("", "-object", "-relation")]),
-        ("tiger", ["TIGEr", "TIGEr-RRS", "TIGEr-WDS"]),
-        ("scan", ["SCAN-i2t", "SCAN-t2i", "SCAN-sum"]),
-        ("vifidel", ["VIFIDEL", "VIFIDEL-ref"]),
-        ("learn_to_eval", ["LearnToEval"]),
-    ],
-)
-def test_signatures_keep_the_names_of_before(name: str, before: Sequence[str]) -> None:
-    """Scores that were cached before columns said what they see stay valid."""
-    columns = build(name, compose_config([f"metric=[{name}]"])).columns
-    assert [column.signature_name for column in columns] == before
 
 
 OBJECTS, VECTORS = {"regions": GoldRegions()}, {"vectors": MiniLmVectors()}

@@ -343,6 +343,10 @@ def test_columns_are_chosen_of_shown_measures_and_a_part_needs_no_whole() -> Non
     assert (shown.heads, hidden.heads) == (["Metric", "errors"], ["Metric", "trend"])
     names = [[cells[0].text for cells in group] for group in hidden.groups]
     assert names == [["C", "B", "– A-part"], ["L"], ["Random", "Length"], ["U"]]
+    with print_style(PrintStyle(scale=100)):  # of scores, not of shares
+        scaled = tables.print_table(result_of(), [ACCURACY, TIES], "x").groups[0]
+    texts = {cells[0].text: [cell.text for cell in cells[1::2]] for cells in scaled}
+    assert texts["B"] == ["60.0 [52.0, 66.0]", "12.5"]
 
 
 def test_who_beats_whom(html: str) -> None:

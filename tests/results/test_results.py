@@ -1,6 +1,5 @@
 """Results: what is undefined, refused and comes back from JSON; measures and their sentences."""
 
-import json
 import math
 import re
 from itertools import combinations, product
@@ -25,7 +24,7 @@ from metaeval.results.sentences import (
     leaders,
     sentences,
 )
-from metaeval.runs.records import BATCH_DEPENDENT, ScoreColumn, Tally
+from metaeval.runs.records import BATCH_DEPENDENT, ScoreColumn
 from tests.results.measured_results import (
     against,
     comparison_of,
@@ -43,19 +42,6 @@ def test_an_undefined_number_is_none_and_numpy_scalars_are_numbers() -> None:
         Estimate(value=1.0, lower=0.5)  # type: ignore[call-arg]
     with pytest.raises(ValidationError):
         Estimate(value=1.0).value = 2.0  # type: ignore[misc]
-
-
-def test_a_metric_comes_back_from_json_as_it_was() -> None:
-    column = ScoreColumn("CIDEr", bounds=(0.0, math.inf), variant_of="CIDEr-D")
-    metric = MetricResult(
-        column=column,
-        family="cider",
-        signature="cider|v:1",
-        counts=(Tally("captions cut", "captions", 2, 7),),
-        statistics=Measured(values={"a": Estimate(value=0.1 + 0.2, low=0.25, high=0.35)}),
-    )
-    text = json.dumps(json.loads(metric.model_dump_json()))
-    assert MetricResult.model_validate_json(text) == metric
 
 
 def test_a_metric_that_is_there_twice_is_refused() -> None:

@@ -40,14 +40,6 @@ def test_captions_hold_the_fields_of_a_version(captions: Path) -> None:
     assert table["harm"].isna().all()
 
 
-def test_severity_of_older_captions_is_null(captions: Path) -> None:
-    table = files.read_run_table(captions)
-    table.drop(columns="severity").to_parquet(captions)
-    assert files.read_run_table(captions)["severity"].isna().all()
-    assert list(files.read_run_table(captions, ["set", "severity"])) == ["set", "severity"]
-    assert list(files.read_run_table(captions, ["set"])) == ["set"]
-
-
 def test_older_captions_are_refused(captions: Path) -> None:
     table = files.read_run_table(captions).drop(columns="expected")
     table.to_parquet(captions)

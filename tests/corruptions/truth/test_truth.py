@@ -127,11 +127,11 @@ def test_replaced_objects_are_not_in_the_image() -> None:
         new = [w for e in result.edits if (w := bare(e.after)) not in ("a", "an", "")]
         # one word of a name may stay: "baseball bat" to "baseball glove"
         sub = {bare(t) for t in result.text.split()} - {bare(t) for t in source.split()}
+        text, changed_words = f" {' '.join(map(bare, result.text.split()))} ", sub | set(new)
         named = {
             kind
             for noun, kind in KINDS
-            if f" {noun} " in f" {' '.join(map(bare, result.text.split()))} "
-            and set(noun.split()) & (sub | set(new))
+            if f" {noun} " in text and changed_words & set(noun.split())
         }
         true = {o.kind for o in g.objects} | {o.category for o in g.objects if o.kind not in people}
         if any(o.category == "boat" for o in g.objects):

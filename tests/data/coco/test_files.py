@@ -89,23 +89,6 @@ def test_images_and_objects_are_found_in_all_layouts(tmp_path, monkeypatch):
     assert (labels, read) == ((), {"captions_val2017.json", "instances_val2017.json"})
 
 
-@pytest.mark.coco
-def test_the_pinned_file_is_the_one_with_the_pinned_content(coco_root, tmp_path):
-    """The official file has neither the key "type" nor a newline at the end, some copies have.
-
-    Undoing both in such a copy must give the official bytes, and both must hold the same captions.
-    """
-    path = coco_root / "coco/annotations/captions_val2017.json"
-    official = path.read_bytes().replace(b'"type": "captions",', b"").rstrip(b"\n")
-    assert hashlib.sha256(official).hexdigest() == coco_files.CAPTIONS_SHA256["val2017"]
-    (tmp_path / "captions_val2017.json").write_bytes(official)
-    assert not any(
-        "official" in note
-        for file in (path, tmp_path / "captions_val2017.json")
-        for note in load_coco(captions=file).notes
-    )
-
-
 def archive_of(folder: Path, captions: bytes) -> Path:
     """A zip laid out as COCO's."""
     path = folder / "annotations_trainval2017.zip"

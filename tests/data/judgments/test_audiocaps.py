@@ -2,14 +2,9 @@
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from metaeval.data.judgments.audiocaps import load_clip_pairs
-from metaeval.metrics.ngram.cider import Cider
-from metaeval.metrics.ngram.rouge import RougeL
-from metaeval.runs.store import MemoryStore
-from metaeval.scoring import score_captions
 from tests.fuzz.base import one_file
 from tests.shared import run_here, write_json
 
@@ -67,32 +62,6 @@ def test_tables_hold_every_caption_with_every_reference_set(small: Path) -> None
             assert caption == (pairs.first, pairs.second)[side][pair]
             assert table.documents.image_ids[place] == pairs.image[pair]
             assert table.documents.references[place] in [s[side] for s in pairs.sets[pair]]
-
-
-@pytest.mark.coco
-@pytest.mark.parametrize(
-    ("metric", "published"),
-    [(Cider(), [56.2, 96.0, 90.4, 61.2, 71.0]), (RougeL(), [61.1, 91.5, 82.8, 52.1, 64.9])],
-    ids=["CIDEr", "ROUGE-L"],
-)
-def test_published_values_to_the_digit(metric, published, coco_root: Path) -> None:
-    """Zhou et al. (2022), table 1: HC, HI, HM, MM and all pairs of AudioCaps-Eval.
-
-    82.845 is 82.8 or 82.9 by the way of rounding: half a digit and a hundredth is the tolerance.
-    """
-    if not (coco_root / "audiocaps_eval" / "audiocaps_eval.json").is_file():
-        pytest.skip("METAEVAL_DATA has no audiocaps_eval/audiocaps_eval.json")
-    pairs = load_clip_pairs(data=coco_root)
-    sums, times = np.zeros((2, len(pairs))), np.zeros((2, len(pairs)))
-    for table in pairs.tables():
-        scores = score_captions(metric, table.documents, table.captions, table.items, MemoryStore())
-        np.add.at(sums, (table.side, table.pair), scores.scores[:, 0])
-        np.add.at(times, (table.side, table.pair), 1)
-    first, second = sums / times
-    right = np.sign(first - second) == np.sign(pairs.votes[:, 0] - pairs.votes[:, 1])
-    category = np.array(pairs.category)
-    made = [100 * right[category == c].mean() for c in ("HC", "HI", "HM", "MM")]
-    assert [*made, 100 * right.mean()] == pytest.approx(published, abs=0.055)
 
 
 def test_the_page_speaks_of_clips(small: Path, tmp_path: Path) -> None:

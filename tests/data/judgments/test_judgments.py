@@ -165,15 +165,6 @@ def test_composite(tmp_path: Path) -> None:
     assert len(load_composite(root=tmp_path, systems=["SDG", "Karpathy"])) == 6
 
 
-@pytest.mark.coco
-def test_every_first_caption_of_composite_is_a_reference(coco_root: Path) -> None:
-    if not (coco_root / "composite").is_dir():
-        pytest.skip("METAEVAL_DATA has no folder composite")
-    judgments = load_composite(data=coco_root)
-    facts = judgments.facts["own_captions"], judgments.facts["images"], len(judgments)
-    assert facts == (3995, 3995, 11985)
-
-
 def thumb(folder: Path) -> None:
     rows = [
         {

@@ -1,7 +1,6 @@
 """Battles: agreement by hand, rankings, PASCAL-50S and AudioCaps-Eval as battles, judges."""
 
 import json
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,7 +16,6 @@ from metaeval.results.measured import MeasuredResult
 from metaeval.results.resampled import CEILING, read_resampled
 from metaeval.runs import files
 from metaeval.runs.answers import ANSWERS
-from tests.data.judgments.test_battles import caparena
 from tests.data.judgments.test_judgments import pascal50s
 from tests.data.pairs import test_iiw
 from tests.experiments.judgments.test_judgments import run_any
@@ -135,22 +133,6 @@ def test_the_ranking_of_systems_and_a_metrics(tmp_path: Path) -> None:
     assert [line[0] for line in csv.splitlines()] == ["S", "p", "q", "r", "s"]
 
 
-def test_a_metric_whose_gaps_are_all_alike_has_no_unit_for_them(tmp_path: Path) -> None:
-    """Examples are shown with a dash for their size; before, numpy warned of a division by 0."""
-    records = [
-        {"image_id": side, "first": "a dog runs", "second": "some cat", "winner": side,
-         "first_system": "a", "second_system": "b", "references": ["a dog runs"]}
-        for side in ("first", "second")
-    ]  # fmt: skip
-    path = write_lines(tmp_path / "battles.jsonl", records)
-    options = ("dataset=battles", f"dataset.file={path}", "dataset.own_captions=keep")
-    run_arena(tmp_path, *options, "metrics=[rouge_l]")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        page = write_report(tmp_path / "OUT").read_text(encoding="utf-8")
-    assert "some cat" in page
-
-
 def agreements(result: MeasuredResult) -> dict[str, tuple[float | None, int | None]]:
     """The value and n of each measure of agreement of length."""
     values = result.metric("Length").numbers.values
@@ -232,18 +214,6 @@ def test_battles_without_a_winner_change_nothing(tmp_path: Path) -> None:
         [r.metric(m).numbers["systems_spearman"] for m in ("ROUGE-L", "Length")] for r in results
     ]
     assert rho[0] == rho[1]
-
-
-def test_the_layout_of_caparena_in_a_run(tmp_path: Path) -> None:
-    path = caparena(tmp_path)
-    result = run_arena(
-        tmp_path, "dataset=caparena", f"dataset.file={path}", "metrics=[rouge_l,length]"
-    )
-    assert result.title == "CapArena"
-    assert {"agreement", "agreement_level 1", "agreement_level 2"} <= {
-        m.key for m in result.declared
-    }
-    assert result.facts["Systems"] == 4
 
 
 def test_pascal50s_as_battles_agrees_with_forced_choice(tmp_path: Path) -> None:

@@ -99,21 +99,6 @@ def test_where_choices_follow_length_the_controls_are_as_good() -> None:
     )
 
 
-def test_random_choices_have_no_verdict() -> None:
-    """In forty worlds at most two words, 5 %; three more would have a chance of 1 %."""
-    rng = np.random.default_rng(1)
-    found = 0
-    for _ in range(20):
-        columns = {name: rng.normal(size=N) for name in ("A", "B", "C", "Length")}
-        result = result_of(benchmark("x", columns))
-        found += outcome(result, "x_within", "Ridge", "Best part") == "above"
-        against = result.controls["x_within"]
-        found += any(
-            p.a == "Ridge" and p.is_significant(against.alpha) for p in against.comparisons
-        )
-    assert found <= 2
-
-
 def test_a_part_that_reverses_on_another_benchmark_is_said() -> None:
     length = NOISE[4]
     first = {"A": TRUTH + 2 * NOISE[0], "B": TRUTH + NOISE[1] / 4, "Length": length}

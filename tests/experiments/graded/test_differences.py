@@ -7,13 +7,10 @@ import pytest
 
 from metaeval.experiments.graded.column import comparable_of, comparable_statistics
 from metaeval.experiments.graded.differences import (
-    Comparable,
     ComparedColumn,
-    OrderStatistic,
     compare_columns,
     extreme_steps,
 )
-from metaeval.experiments.measure import once_each
 from metaeval.results.comparison import AgainstControl, Comparisons
 from metaeval.results.graded import MEASURES
 from metaeval.runs.records import ScoreColumn
@@ -85,25 +82,6 @@ def test_a_pair_is_compared_on_the_items_that_both_have() -> None:
         assert made == (0.0, 240, False), measure
 
 
-def test_what_is_known_is_not_computed_again() -> None:
-    """The measures of a column's own scores are known; those of another table are computed once."""
-    computed: list[np.ndarray] = []
-
-    def compute(values: np.ndarray) -> Comparable:
-        computed.append(values)
-        return comparable_statistics(values, [0, 1, 2], COUNTS)
-
-    own = column("a", scores(1.0, 1))
-    gaps = own.scores.copy()
-    gaps[0, 0] = np.nan
-    once = once_each(compute, [(own.scores, own.comparable)])
-    one, other = (OrderStatistic(key, once) for key in MEASURES[:2])
-    assert one.of(own.scores.copy()) is own.comparable[MEASURES[0]]
-    assert one.of(gaps) is one.of(-np.negative(gaps))  # NaN may have a sign
-    assert other.of(gaps) is once(gaps)[MEASURES[1]]
-    assert len(computed) == 1
-
-
 def test_measures_alone_are_those_of_the_whole_statistics() -> None:
     """What pairs are compared by, computed alone and with everything else: the same bits."""
     values = scores(1.0, 1).round(1)
@@ -141,23 +119,6 @@ def test_a_metric_is_above_the_best_control_or_is_not() -> None:
                  for c in against.comparisons}  # fmt: skip
         assert above == {("good", "model"): True, ("weak", "model"): False}
     assert compared(columns[:2])[1] == {}
-
-
-def test_a_metric_with_gaps_meets_the_best_control_of_its_items() -> None:
-    """The model orders 200 images and turns the other 100 round, which are all that "gaps" scores;
-    length orders these alone. So the model is the best control of "all", length that of "gaps"."""
-    right, wrong = np.tile([0.0, 1.0, 2.0], (N, 1)), np.tile([2.0, 1.0, 0.0], (N, 1))
-    last = np.arange(N)[:, None] >= 200
-    columns = [
-        column("all", right),
-        column("gaps", np.where(last, right, np.nan)),
-        column("model", np.where(last, wrong, right), control=True),
-        column("length", np.where(last, right, wrong), control=True),
-    ]
-    for measure, against in compared(columns)[1].items():
-        made = [(c.a, c.b, c.n) for c in against.comparisons]
-        expected = [("all", "model", N), ("gaps", "length", 100)]
-        assert (against.control, made) == ("model", expected), measure
 
 
 @pytest.mark.parametrize(

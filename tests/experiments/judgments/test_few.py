@@ -79,20 +79,6 @@ def test_the_order_of_the_same_ratings_makes_no_difference(tmp_path: Path) -> No
     assert (values, "auroc" in numbers.values) == ([None, None, 0], False)
 
 
-def test_tenths_give_what_integers_give(tmp_path: Path) -> None:
-    rng = np.random.default_rng(3)
-    integers = rng.integers(3, 8, (60, 3))
-    scores = {"X": (integers.mean(axis=1) + rng.normal(size=60)).round(1).tolist()}
-    tenths, whole = (
-        run_scores(tmp_path, ratings.tolist(), scores, lambda k: k // 5).metric("X").numbers
-        for ratings in (integers / 10, integers)
-    )
-    expected = stats.kendalltau(scores["X"], integers.sum(axis=1)).statistic
-    assert tenths.value("kendall_tau_b") == pytest.approx(expected, abs=1e-12)
-    for key in ("kendall_tau_b", "accuracy", "uncalibrated"):
-        assert tenths.value(key) == whole.value(key)
-
-
 def test_systems_of_equal_mean_ratings_are_not_ordered(tmp_path: Path) -> None:
     """Three systems of mean .2: their sums differ in float64, and gave τ-b −.816."""
     of_system = {"A": [0.1, 0.2, 0.3], "B": [0.6, 0.0, 0.0], "C": [0.3, 0.2, 0.1]}

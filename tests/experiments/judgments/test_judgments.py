@@ -29,7 +29,6 @@ from metaeval.metrics.meteor.metric import Meteor
 from metaeval.metrics.ngram.bleu import Bleu
 from metaeval.metrics.ngram.cider import Cider
 from metaeval.metrics.ngram.rouge import RougeL
-from metaeval.reports.blocks.charts import by_rating
 from metaeval.reports.measured import write_report
 from metaeval.results.files import read_result
 from metaeval.results.measured import MeasuredResult
@@ -234,24 +233,16 @@ def test_people_are_the_ceiling(tmp_path: Path, ratings: str) -> None:
     assert people_agreement(with_lines(tmp_path, equal), "human") is None
 
 
-def test_the_ceiling_does_not_depend_on_the_order_of_the_ratings(tmp_path: Path) -> None:
-    """Sorted rows are minimum, middle, maximum: the columns are not raters, and the sentence about
-    "one person" was false of them. The value is that of the same ratings in any order."""
+def test_sorted_ratings_are_not_of_raters(tmp_path: Path) -> None:
+    """Minimum, middle and maximum of a row: the columns are nobody's; the value stays."""
     lines = list(own_lines(12))
-    options = {"ratings": "each", "statistic": "kendall_tau_c"}
     in_order = [{**line, "human": sorted(line["human"])} for line in lines]
     plain, ordered = (
-        people_agreement(with_lines(tmp_path, rows, **options), "human")
+        people_agreement(with_lines(tmp_path, rows, ratings="each"), "human")
         for rows in (lines, in_order)
     )
-    value = pytest.approx(plain.estimate.value, abs=1e-12)
-    assert (plain.sorted_rows, ordered.sorted_rows, ordered.estimate.value) == (False, True, value)
-    raters = np.array([line["human"] for line in in_order])
-    columns = [
-        stats.kendalltau(raters[:, a], raters[:, b], variant="c").statistic
-        for a, b in ((0, 1), (0, 2), (1, 2))
-    ]
-    assert abs(np.mean(columns) - ordered.estimate.value) > 0.02  # what was printed before
+    assert (plain.sorted_rows, ordered.sorted_rows) == (False, True)
+    assert ordered.estimate.value == pytest.approx(plain.estimate.value, abs=1e-12)
 
 
 def test_a_fitted_control_finds_what_no_fixed_sign_does(tmp_path: Path, capsys: Any) -> None:
@@ -483,18 +474,6 @@ def test_captions_are_sorted_and_searched_in_a_browser(run: Path, tmp_path: Path
         )
         assert page.run(f"{visible}.length") == 0
         assert page.errors == []
-
-
-@pytest.mark.parametrize(
-    ("levels", "kind"), [(3, "FillBetweenPolyCollection"), (30, "PolyCollection")]
-)
-def test_few_ratings_have_violins_and_many_hexagons(levels: int, kind: str) -> None:
-    ratings = np.arange(200.0) % levels
-    ratings[:3] = np.nan
-    frame = pd.DataFrame({"A": np.arange(200) % 7, "B": np.where(ratings > 1, np.nan, 1.0)})
-    figure = by_rating(frame, ratings).figures["by-rating"].figure
-    assert {type(c).__name__ for c in figure.axes[0].collections} == {kind}
-    assert [axes.get_title() for axes in figure.axes] == ["A", "B"]
 
 
 def test_a_place_is_the_share_of_captions_below() -> None:

@@ -1,7 +1,5 @@
 """Words that people marked as wrong: the change of a score without each, and its explanation."""
 
-import json
-import os
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import closing
@@ -177,24 +175,6 @@ def test_captions_without_marks_are_one_line(tmp_path: Path) -> None:
     for captions in (CAPTIONS[7:], ["DOGS RUN"]):
         with pytest.raises(ConfigError, match="no caption has both wrong and right words"):
             run(tmp_path, marked_file(tmp_path, captions))
-
-
-@pytest.mark.skipif("METAEVAL_DATA" not in os.environ, reason="needs METAEVAL_DATA")
-def test_hat_as_it_is(tmp_path: Path) -> None:
-    """One command without conversion; counts by the file itself."""
-    file = Path(os.environ["METAEVAL_DATA"]) / "hat/hat-trainval.json"
-    if not file.is_file():
-        pytest.skip("HAT is not in METAEVAL_DATA")
-    records = json.loads(file.read_text())
-    result = run(tmp_path, file, report="none", metrics=["rouge_l", "vifidel", "length"])
-    lengths = [len(r["grounding"]) for r in records if any(wrong for _, wrong in r["grounding"])]
-    facts = (result.facts["Captions"], result.facts["Words"])
-    assert facts == (len(lengths), sum(lengths)) == (135, sum(lengths))
-    # the references lack the wrong words
-    assert result.metric("ROUGE-L").numbers[AUC].low > 0.5
-    vifidel = result.metric("VIFIDEL (gold objects)")
-    if vifidel.statistics is not None:  # no box is known of most of these images
-        assert vifidel.numbers[EXPLAINED].n == vifidel.numbers.facts["n"] < 135
 
 
 def dataset(*references: str) -> CaptionDataset:

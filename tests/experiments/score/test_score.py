@@ -21,7 +21,6 @@ import pytest
 from pycocoevalcap.cider import cider as coco_cider
 
 import metaeval
-from metaeval import progress
 from metaeval.config import compose_config
 from metaeval.data.scenes import load_scenes
 from metaeval.data.tidy import Tidy
@@ -204,18 +203,6 @@ def _rows_of_images(n: int) -> list[dict[str, Any]]:
     ]
     draw.shuffle(made)
     return made
-
-
-def test_blocks_that_are_there_take_no_time(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a resumed run says is left is of the blocks that are not there."""
-    line = progress.RunLine(iter(range(10**6)).__next__)  # a second each time it is asked
-    monkeypatch.setattr(progress, "current", lambda: line)
-    shutil.copytree(folder / "one", folder / "left")
-    (folder / "left/scores/part-00003.parquet").unlink()
-    begun = []
-    monkeypatch.setattr(line, "begin", begun.append)
-    score(*ARGUMENTS, out="left", cwd=folder)
-    assert [part.number for part in begun if part.number] == ["block 4 of 4"]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from metaeval.choices import list_choices
 from metaeval.errors import ConfigError
-from metaeval.experiments.measure import Outcomes, measure
+from metaeval.experiments.measure import Outcomes
 from metaeval.experiments.sensitivity.combinations import (
     MeanAuc,
     by_kind,
@@ -16,7 +16,7 @@ from metaeval.experiments.sensitivity.combinations import (
     suite,
     summarised,
 )
-from metaeval.experiments.sensitivity.extras import KIND, MEAN_AUC, POSITIVES
+from metaeval.experiments.sensitivity.extras import KIND, POSITIVES
 from metaeval.experiments.sensitivity.profile import (
     NO_OP,
     REFERENCE,
@@ -32,7 +32,7 @@ from metaeval.results.files import read_info
 from metaeval.results.measured import MeasuredResult
 from metaeval.results.run import CorruptionInfo
 from metaeval.runs import files as results
-from metaeval.runs.records import HUMAN, ScoreColumn
+from metaeval.runs.records import HUMAN
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
 from tests.corruptions.language.captions import dataset
 from tests.experiments.judgments.test_controls import p_of
@@ -343,16 +343,3 @@ def test_rewrites_are_compared_on_the_same_images() -> None:
     assert test.p == pytest.approx(
         p_of(test.difference, drawn, N), rel=1e-4
     )  # values are rounded to 20 bits
-
-
-def test_controls_and_pairs_of_metrics() -> None:
-    good, poor, control = scores(5, 3.0), scores(6, 0.0), scores(7, 0.0)
-    nothing = np.full((N, 4), np.nan)
-    tables = {"Good": good, "Poor": poor, "None": nothing, "Length": control}
-    free = (-np.inf, np.inf)
-    columns = [ScoreColumn(name, bounds=free, control=name == "Length") for name in tables]
-    made = measure(outcomes(tables).values(), columns, 0.95)
-    against = made.controls[KIND + "objects"]
-    assert (against.above, against.comparisons[2].difference.value) == (("Good",), None)
-    compared = made.comparisons[MEAN_AUC].between("Poor", "Good")
-    assert (compared.is_significant(), compared.difference.value < 0) == (True, True)

@@ -165,13 +165,6 @@ def test_chrf_of_torchmetrics_is_sacrebleus() -> None:
     assert [column.name for column in metric.columns] == ["CHRFScore"]
 
 
-def test_a_caption_is_scored_alone_not_added_to_those_before() -> None:
-    metric = TorchmetricsMetric(torchmetrics.text.BLEUScore, options={"n_gram": 1})
-    together = scores_of(metric, small(), CAPTIONS, ALL)
-    for k in ALL:
-        assert scores_of(metric, small(), [CAPTIONS[k]], [k])[0, 0] == together[k, 0]
-
-
 def test_the_class_says_whether_higher_is_better_and_the_best_reference_counts() -> None:
     metric = TorchmetricsMetric(torchmetrics.text.WordErrorRate, references="each")
     assert not metric.columns[0].higher_is_better

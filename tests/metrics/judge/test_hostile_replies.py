@@ -229,23 +229,6 @@ def test_an_unpaired_surrogate_is_stored_escaped_and_counted(
     assert len(served.bodies) == 4
 
 
-def test_an_answer_that_an_earlier_version_cached_is_escaped_when_it_is_read(
-    lengths: Served, tmp_path: Path
-) -> None:
-    store = MemoryStore()
-    with record_answers(tmp_path / "one"):
-        scored(judge(lengths.url), CAPTIONS[:1])
-    (old,) = pq.read_table(tmp_path / "one" / ANSWERS).to_pylist()
-    old |= {"answer": "40 \ud800", "prompt_tokens": -5}
-    store.put_many("answers of judges", {bytes.fromhex(old["key"]): json.dumps(old).encode()})
-    with record_answers(tmp_path / "two"):
-        result = scored(judge(lengths.url), CAPTIONS[:1], store)
-    assert result.scores[0, 0] == 40
-    (answer,) = pq.read_table(tmp_path / "two" / ANSWERS).to_pylist()
-    assert (answer["answer"], answer["prompt_tokens"]) == ("40 \\ud800", None)
-    assert len(lengths.bodies) == 1
-
-
 def escaped(text: str) -> str:
     return "".join(f"\\u{ord(c):04X}" for c in text)
 

@@ -258,14 +258,6 @@ def test_random_vectors_against_the_definitions(tau: float, gains: str) -> None:
     assert (found.tiger == (found.rrs + found.wds) / 2).all()
 
 
-def test_ties_are_ranked_by_region() -> None:
-    reference = np.array([[0.9, 0.1, 0.5]])
-    tied = np.array([[0.3, 0.3, 0.3]])
-    # ranked 0, 1, 2: gains 1, 0, 1/2 at discounts 1, 1/log2 3, 1/2; the best order is 0, 2, 1
-    expected = (1 + 0.5 / 2) / (1 + 0.5 / math.log2(3))
-    assert rrs(reference, tied, ALL[:, :3])[0] == pytest.approx(expected, abs=1e-15)
-
-
 def test_raw_gains_without_a_positive_best_are_not_a_number() -> None:
     assert math.isnan(rrs(-REFERENCE, CANDIDATE, ALL, RAW)[0])
     assert math.isfinite(rrs(-REFERENCE, CANDIDATE, ALL)[0])

@@ -381,27 +381,6 @@ def test_photos_stand_behind_the_regions_and_nothing_is_fetched(page: Page, grou
     assert all(url == file or url.startswith("data:image/jpeg") for url in page.requests)
 
 
-@pytest.mark.slow
-def test_drawings_fit_narrow_screens_and_the_dark(
-    page: Page, grounded: Path, transport: Path
-) -> None:
-    for run, metric in (
-        *((grounded, metric) for metric in ("TIGEr", "FAIEr", "BERTScore", "SPICE", "CHAIR-i")),
-        (transport, VIFIDEL),
-    ):
-        visit(page, run, metric)
-        for width in (360, 768, 1280):
-            page.size(width, 800)
-            assert page.run("document.documentElement.scrollWidth <= innerWidth")
-        page.size(1280, 900)
-        marks = ".box.top, .cell.best, .ribbon, li.matched"
-        mark = f"document.querySelector('.card:first-child :is({marks})')"
-        colour = f"(c => c.backgroundColor + c.borderColor + c.fill)(getComputedStyle({mark}))"
-        light = page.run(colour)
-        page.media("dark")
-        assert page.run(colour) != light
-
-
 def test_the_version_that_outscores_a_better_one_is_shown_first(page: Page, grounded: Path) -> None:
     visit(page, grounded, "TIGEr")
     said = page.run("document.querySelector('.card:first-child h3 span').textContent")

@@ -65,17 +65,6 @@ def flat(result: module.Replicates, k: int) -> list[float]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_weighting_images_equals_resampling_them(kind) -> None:
-    scores, levels = example(kind)
-    counts = bootstrap_counts(len(scores), 20, seed=5)
-    weighted = replicate_statistics(scores, levels, counts)
-    for k, count in enumerate(counts):
-        resampled = np.repeat(scores, count, axis=0)
-        # Exact integers on one side, centred midranks on the other: below 1e-12 in practice.
-        assert flat(weighted, k) == pytest.approx(plain(resampled, levels), abs=1e-10, nan_ok=True)
-
-
-@pytest.mark.parametrize("kind", KINDS)
 def test_rank_order_alone_is_that_of_all_statistics(kind) -> None:
     scores, levels = example(kind)
     counts = bootstrap_counts(len(scores), 300, seed=5)  # three chunks

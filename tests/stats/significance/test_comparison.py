@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import bootstrap
 
 from metaeval.errors import InputError
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
@@ -141,24 +140,6 @@ def test_a_metric_with_gaps_meets_the_best_control_on_its_own_items():
     assert asked == [("all", "Grounded", "Length")]
 
 
-def test_too_few_replicates_are_called_undecidable():
-    values = {"all": {f"m{k}": 0.9 for k in range(11)} | {"Length": 0.1}}
-    metrics = [f"m{k}" for k in range(11)]
-
-    def shows(replicates: int) -> str:
-        least = smallest_p(replicates)
-        test = against_best_control(
-            values,
-            metrics,
-            ["Length"],
-            lambda asked: [pair(0.8, least, least) for _ in asked],
-            "metrics",
-        )
-        return test["all"].shows
-
-    assert (shows(200), shows(220)) == ("undecidable", "something")
-
-
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.7, 0.95, 1.0])
 @pytest.mark.parametrize("n", [1, 7, 40])
 def test_groups_of_names_that_are_all_linked(n: int, share: float) -> None:
@@ -248,19 +229,6 @@ def test_replicates_equal_the_score_of_the_drawn_images() -> None:
         assert found[k, 0] == pytest.approx(drawn[:, 0].sum() / drawn[:, 1].sum(), abs=1e-10)
 
 
-def test_interval_is_that_of_scipy() -> None:
-    """Two independent bootstraps of 4,000 replicates: their ends differ by Monte Carlo only."""
-    a, b = two_systems(200, 0.1)
-    counts = bootstrap_counts(200, 4000, 0)
-    parts = [parts_of_means(x[:, None]) for x in (a, b)]
-    found = compared(*parts, mean_of_sums, counts, permutations=100)[0].permutation
-    theirs = bootstrap(
-        (a - b,), np.mean, n_resamples=4000, method="percentile", rng=np.random.default_rng(0)
-    ).confidence_interval
-    width = theirs.high - theirs.low
-    assert found[1:3] == pytest.approx(theirs, abs=0.05 * width)
-
-
 def test_only_images_that_both_have_count() -> None:
     a, b = two_systems(60, 0.2)
     a[:7], b[5:12] = np.nan, np.nan
@@ -276,13 +244,6 @@ def test_only_images_that_both_have_count() -> None:
     two = compared(*map(parts_of_means, both), mean_of_sums, counts, permutations=300)
     assert [d.permutation.n for d in two] == [48, 60]
     assert two[0] == found
-
-
-def test_equal_systems_are_not_separated() -> None:
-    a, _ = two_systems(40, 0)
-    parts = parts_of_means(a[:, None])
-    found = compared(parts, parts, mean_of_sums, bootstrap_counts(40, 100, 0))[0]
-    assert (found.permutation.difference, found.permutation.p, found.p_bootstrap) == (0, 1, 1)
 
 
 def test_order_of_images_and_size_of_blocks_change_no_bit() -> None:

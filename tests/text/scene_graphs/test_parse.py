@@ -33,7 +33,6 @@ from metaeval.text.scene_graphs.parse import (
     parse_captions,
     parser_identity,
 )
-from metaeval.text.scene_graphs.rules.tagger import tag
 from metaeval.text.tokenizers.base import get as get_tokenizer
 
 KINDS = ("objects", "attributes", "relations")
@@ -120,23 +119,6 @@ def test_rules_on_hand_worked_captions(
     assert set(graph.relations) == relations
 
 
-def test_words_the_tagger_must_distinguish() -> None:
-    def tags(sentence: str) -> list[str]:
-        return [token.tag for token in tag(sentence)]
-
-    assert tags("the dogs run") == ["DT", "NNS", "VB"]
-    assert tags("a run down building") == ["DT", "NN", "IN", "NN"]
-    assert tags("a parking lot") == ["DT", "NN", "NN"]
-    assert tags("a man parking a car")[2] == "VBG"
-    assert [t.lemma for t in tag("women wearing glasses on buses")] == [
-        "woman",
-        "wear",
-        "glass",
-        "on",
-        "bus",
-    ]
-
-
 def test_any_text_is_parsed() -> None:
     """No text makes the reader stop or raise: random strings of the words that steer it."""
     rng = np.random.default_rng(0)
@@ -151,14 +133,6 @@ def test_any_text_is_parsed() -> None:
         named = set(graph.objects)
         assert {a for a, _ in graph.attributes} <= named
         assert {x for s, _, o in graph.relations for x in (s, o)} <= named
-
-
-def test_equal_sentences_in_equal_graphs_out_in_order() -> None:
-    sentences = ["A red bus.", "A blue car.", "A red bus."]
-    for parser in ("perceptron", "lexicon"):
-        graphs = parse_captions(sentences, parser=parser)
-        assert graphs == [parse_captions([s], parser=parser)[0] for s in sentences]
-        assert graphs[0] == graphs[2] != graphs[1]
 
 
 def test_triplets_are_those_that_the_shipped_weights_have_learned() -> None:
