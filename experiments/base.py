@@ -120,7 +120,7 @@ class MetricExperiment(Experiment, Generic[Data, Scores]):
     def passes(self, scores: Scores) -> Sequence[Pass]:
         """The outcome of each metric, for `run.json` and for `strict`; here of a list of them, or
         of those in `scores.metrics`."""
-        results: Iterable[MetricScores] = getattr(scores, "metrics", scores)
+        results: Iterable[MetricScores] = getattr(cast(Any, scores), "metrics", scores)
         return [Pass(scored) for scored in results]
 
     @abstractmethod
