@@ -120,8 +120,8 @@ class MetricExperiment(Experiment, Generic[Data, Scores]):
     def passes(self, scores: Scores) -> Sequence[Pass]:
         """The outcome of each metric, for `run.json` and for `strict`; here of a list of them, or
         of those in `scores.metrics`."""
-        results: Iterable[MetricScores] = getattr(cast(Any, scores), "metrics", scores)
-        return [Pass(scored) for scored in results]
+        given: Any = scores
+        return [Pass(scored) for scored in getattr(given, "metrics", given)]
 
     @abstractmethod
     def statistics(self, data: Data, scores: Scores, record: RunRecord) -> MeasuredResult:
