@@ -97,22 +97,6 @@ class Reproduce(
                     for value in of_item
                 ]
                 write_values(record.out / files.TABLES, values)
-        items = [
-            {
-                "paper": paper.paper,
-                "paper_title": paper.title,
-                "source": paper.source,
-                "item": item.item,
-                "title": item.title,
-                "table": item.table or item.title,
-                "part": item.part,
-                "note": item.note or (item.missing if not item.cells else ""),
-                "axis": item.axis,
-                "command": computed.command(item),
-                "computable": not item.missing,
-            }
-            for paper, item in chosen
-        ]
         columns = {
             (paper.paper, item.item, cell): title
             for paper, item in chosen
@@ -128,7 +112,7 @@ class Reproduce(
                 Extra.of(
                     OVERVIEW, "Printed, ours, ✓: equal to the digits", overview(values, columns)
                 ),
-                Extra.of("items", "Tables and figures of papers", items),
+                Extra.of("items", "Tables and figures of papers", _item_rows(chosen, computed)),
                 Extra.of("values", "Printed and computed values", records),
             ),
         )
@@ -235,3 +219,24 @@ def _summary(values: Sequence[ReproducedValue]) -> str:
         f"{len(values):,} value{'s' * (len(values) != 1)}: {', '.join(named) or 'none'}; "
         f"{n_printed:,} printed"
     )
+
+
+def _item_rows(
+    chosen: Sequence[tuple[Paper, PaperItem]], computed: Reproduction
+) -> list[dict[str, object]]:
+    return [
+        {
+            "paper": paper.paper,
+            "paper_title": paper.title,
+            "source": paper.source,
+            "item": item.item,
+            "title": item.title,
+            "table": item.table or item.title,
+            "part": item.part,
+            "note": item.note or (item.missing if not item.cells else ""),
+            "axis": item.axis,
+            "command": computed.command(item),
+            "computable": not item.missing,
+        }
+        for paper, item in chosen
+    ]
