@@ -47,8 +47,7 @@ Estimates = dict[str, Estimate]  # by name
 LABELS = 100  # of which `label_efficiency` says how many they are worth
 _REPLICATES = 500  # of these intervals; logistic curves are fitted in the first 200
 _CURVES = 200
-_CURVE_PAIRS = 50_000  # of more, so many are drawn: a share of them has an error of .22 points
-_CURVE_STREAM = 0xC14E
+_CURVE_PAIRS = 50_000  # of more, so many are drawn
 MOST_GROUPS = 10  # with more different ratings their range is divided
 DIVISIONS = 5
 _POINTS = 13  # of a drawn curve
@@ -142,17 +141,13 @@ def _curve(
     column: RankedScores, given: Ratings, sample: Sample, confidence: float
 ) -> PreferenceCurve | None:
     """P(people prefer the higher score) over the pairs that they rate differently."""
-    pairs = pairs_within(column.scores, given.mean, given.image)
+    pairs = pairs_within(column.scores, given.mean, given.image, _CURVE_PAIRS)
     differ = ~pairs.tied
     if not differ.any():
         return None
-    chosen = np.flatnonzero(differ)
-    if len(chosen) > _CURVE_PAIRS:
-        rng = np.random.default_rng(_CURVE_STREAM)
-        chosen = np.sort(rng.choice(chosen, _CURVE_PAIRS, replace=False))
     # of the caption that people prefer minus the other one
-    gap = np.where(pairs.concordant, pairs.distance, -pairs.distance)[chosen]
-    image = pairs.group[chosen]
+    gap = np.where(pairs.concordant, pairs.distance, -pairs.distance)[differ]
+    image = pairs.group[differ]
     return preference_curve(
         gap, np.ones(len(gap)), image, counts=sample.counts[:_CURVES, np.unique(image)],
         points=_POINTS, confidence=confidence,

@@ -169,14 +169,14 @@ def card(result: MeasuredResult, metric: str) -> Figure:
         )
     )
     _scale(axes, len(rows), least if isinstance(least, float) else 0.0)
-    beside = axes.get_yaxis_transform()
+    by_row = axes.get_yaxis_transform()
     for y, (use, cell, tests) in enumerate(rows):
         title = "\n".join(wrap(use["use"], 26))
         axes.text(
             -0.04,
             y,
             title,
-            transform=beside,
+            transform=by_row,
             ha="right",
             va="center",
             fontsize=_TEXT,
@@ -188,7 +188,7 @@ def card(result: MeasuredResult, metric: str) -> Figure:
             1.05,
             y,
             number(cell["skill"], 2),
-            transform=beside,
+            transform=by_row,
             va="center",
             fontsize=_TEXT,
             color=INK,

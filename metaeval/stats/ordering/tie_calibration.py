@@ -42,18 +42,19 @@ class GroupPairs(NamedTuple):
     total: int
 
 
-def group_pairs(group: Ints, most: int = MOST_PAIRS) -> GroupPairs:
+def group_pairs(group: Ints, most: int | None = None) -> GroupPairs:
     """The pairs of items with the same group, [n] codes 0 …
 
-    Where there are more than `most` in all, the largest groups have an equal number of pairs each,
-    drawn at random with replacement; the smaller ones have all of theirs. The draw depends on the
-    groups alone.
+    Where there are more than `most` (by default `MOST_PAIRS`) in all, the largest groups have an
+    equal number of pairs each, drawn at random with replacement; the smaller ones have all of
+    theirs. The draw depends on the groups alone.
 
     >>> [x.tolist() for x in group_pairs(np.array([1, 0, 1, 1]))[:2]]
     [[0, 0, 2], [2, 3, 3]]
     >>> len(group_pairs(np.zeros(100, dtype=np.int64), most=50).first)
     50
     """
+    most = MOST_PAIRS if most is None else most
     order = np.argsort(group, kind="stable")
     sizes = np.bincount(group)
     pairs = sizes * (sizes - 1) // 2
@@ -208,16 +209,19 @@ def _mean_accuracy(pairs: ItemPairs, epsilon: float) -> float:
 
 
 def pairs_within(
-    scores: npt.ArrayLike, human: npt.ArrayLike, groups: npt.ArrayLike | None = None
+    scores: npt.ArrayLike,
+    human: npt.ArrayLike,
+    groups: npt.ArrayLike | None = None,
+    most: int | None = None,
 ) -> ItemPairs:
-    """The pairs (`group_pairs`) of scored items of the same group, arguments as in
-    `tie_calibration`."""
+    """The pairs of scored items of the same group, `most` as in `group_pairs` and the other
+    arguments as in `tie_calibration`."""
     x, y = as_scores(scores), as_scores(human)
     group = encode(np.zeros(len(x)) if groups is None else groups)[1]
     require_aligned(scores=x, judgements=y, groups=group)
     complete = ~(np.isnan(x) | np.isnan(y))
     x, y, group = x[complete], y[complete], group[complete]
-    first, second, total = group_pairs(group)
+    first, second, total = group_pairs(group, most)
     dx, dy = x[first] - x[second], y[first] - y[second]
     agree = (dx > 0) & (dy > 0) | (dx < 0) & (dy < 0)
     return ItemPairs(np.abs(dx), dy == 0, agree, group[first], total)

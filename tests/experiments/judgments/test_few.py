@@ -140,9 +140,7 @@ def test_of_many_captions_of_one_image_some_pairs_are_compared(
     scores = {"X": ratings + rng.normal(size=400)}
     runs = []
     for most in (10**6, 20_000):
-        monkeypatch.setattr(
-            "metaeval.stats.ordering.tie_calibration.group_pairs.__defaults__", (most,)
-        )
+        monkeypatch.setattr("metaeval.stats.ordering.tie_calibration.MOST_PAIRS", most)
         result = run_scores(
             tmp_path, ratings.tolist(), scores, lambda k: 0 if k < 380 else k, "cache.enabled=false"
         )
@@ -151,6 +149,8 @@ def test_of_many_captions_of_one_image_some_pairs_are_compared(
     total = 380 * 379 // 2
     pairs = [(of["accuracy"].n, of.value("pairs")) for of in (whole, part)]
     assert pairs == [(total, total), (20_000, total)]
+    # the curve of preference takes 50,000 pairs; of five equally frequent ratings 80 % differ
+    assert whole["noticed"].n == part["noticed"].n == pytest.approx(40_000, rel=0.05)
     expected = pytest.approx(whole.value("uncalibrated"), abs=4 * 0.5 / 20_000**0.5)
     assert part.value("uncalibrated") == expected
     line = "Accuracy: of 20,000 of 72,010 pairs of captions of an image, drawn at random"
