@@ -8,12 +8,15 @@ from scipy.special import bdtr
 
 from metaeval.stats.resampling.bootstrap import (
     MIN_UNITS,
+    Buffers,
     Counts,
     IntervalEstimate,
     interval_estimate,
+    map_chunks,
     replicates_at_a_time,
 )
-from metaeval.stats.resampling.items import Floats
+from metaeval.stats.resampling.items import Floats, Ints
+from metaeval.stats.resampling.weighted import RunningTotals, pad_weights
 
 Interval = tuple[float, float]
 
@@ -222,9 +225,6 @@ def falls(levels: npt.ArrayLike) -> Floats:
     return np.where(unknown, np.nan, (np.diff(table, axis=0) < -1e-12).all(axis=0))
 
 
-_CELLS = 4_000_000  # of the weights that are in memory at once
-
-
 class Classification(NamedTuple):
     """What `classification` returns; NaN where one of the classes is empty.
 
@@ -285,45 +285,55 @@ def classification(
     unit = np.asarray(image, np.int64)
     scored = ~np.isnan(x)
     x, label, unit = x[scored], label[scored], unit[scored]
-    order = np.argsort(-x, kind="stable")
-    x, label, unit = x[order], label[order], unit[order]
-    ends = np.flatnonzero(np.append(x[1:] != x[:-1], len(x) > 0))  # the last of equal scores
-    auroc, precision = _weighted(np.ones((1, len(x))), label, ends)
-    per_block = max(1, _CELLS // max(1, len(x)))
-    drawn = [
-        _weighted(counts[start : start + per_block][:, unit].astype(np.float64), label, ends)
-        for start in range(0, len(counts), per_block)
-    ]
-    none: Floats = np.empty(0)
+    curve = _Thresholds(x, label, unit, counts.shape[1])
+    one, step = np.ones((1, counts.shape[1])), replicates_at_a_time(len(x))
+
+    def chunk(start: int, buffers: Buffers) -> Floats:
+        return curve.of(counts[start : start + step], buffers)
+
+    drawn = map_chunks(chunk, range(0, len(counts), step))
     estimates = (
-        interval_estimate(
-            float(value[0]),
-            np.concatenate([none, *(d[k] for d in drawn)]),
-            confidence,
-            len(np.unique(unit)),
-            len(x),
+        interval_estimate(float(value), replicates, confidence, len(np.unique(unit)), len(x))
+        for (value,), replicates in zip(
+            curve.of(one, Buffers()), np.hstack([np.empty((2, 0)), *drawn]), strict=True
         )
-        for k, value in enumerate((auroc, precision))
     )
     return Classification(int(label.sum()), *estimates)
 
 
-def _weighted(
-    weights: Floats, label: npt.NDArray[np.bool_], ends: npt.NDArray[np.intp]
-) -> tuple[Floats, Floats]:
-    """AUROC and average precision [r] of captions in descending order, with weights [r, n]."""
-    true = np.cumsum(weights * label, axis=1)[:, ends]
-    false = np.cumsum(weights * ~label, axis=1)[:, ends]
-    if not len(ends):
-        nothing = np.full(len(weights), np.nan)
-        return nothing, nothing
-    gained = np.diff(true, axis=1, prepend=0.0)
-    lost = np.diff(false, axis=1, prepend=0.0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        # pairs of which the positive is higher, and half of those in one threshold
-        pairs = (lost * (true - gained / 2)).sum(axis=1)
-        auroc = pairs / (true[:, -1] * false[:, -1])
-        share = np.where(gained > 0, true / (true + false), 0.0)
-        precision = (gained * share).sum(axis=1) / true[:, -1]
-    both = (true[:, -1] > 0) & (false[:, -1] > 0)
-    return np.where(both, auroc, np.nan), np.where(both, precision, np.nan)
+class _Thresholds:
+    """Captions in descending order of score, and the thresholds that a positive one passes."""
+
+    def __init__(
+        self, scores: Floats, label: npt.NDArray[np.bool_], unit: Ints, n_images: int
+    ) -> None:
+        order = np.argsort(-scores, kind="stable")
+        scores, label, unit = scores[order], label[order], unit[order]
+        self._of_class = [RunningTotals(unit[label == of], n_images) for of in (True, False)]
+        self._sizes = [np.array([(label == of).sum()]) for of in (True, False)]
+        ends = np.flatnonzero(np.append(scores[1:] != scores[:-1], len(scores) > 0))
+        true, false = (np.append(0, np.cumsum(label == of)[ends]) for of in (True, False))
+        self._passed = np.flatnonzero(np.diff(true))
+        self._true, self._false = true[1:], false
+
+    def of(self, counts: Counts | Floats, buffers: Buffers) -> Floats:
+        """AUROC and average precision [2, r] where images are drawn `counts` [r, n_images] times;
+        NaN where a class is empty."""
+        weights = pad_weights(counts.T, np.float64, buffers)
+        totals = [t.of(weights, buffers, f"{k}") for k, t in enumerate(self._of_class)]
+        n_true, n_false = (
+            total[of.rows(size)][0]
+            for total, of, size in zip(totals, self._of_class, self._sizes, strict=True)
+        )
+        at, passed = self._of_class, self._passed
+        true = buffers.take("true", totals[0], at[0].rows(self._true[passed]))
+        false = buffers.take("false", totals[1], at[1].rows(self._false[passed + 1]))
+        before = buffers.take("before", totals[1], at[1].rows(self._false[passed]))
+        gained = np.diff(true, axis=0, prepend=0.0)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            share = np.where(gained > 0, true / (true + false), 0.0)
+            # pairs of which the positive is lower, and half of those in one threshold
+            lost = np.einsum("gr,gr->r", gained, np.add(false, before, out=before)) / 2
+            auroc = (n_true * n_false - lost) / (n_true * n_false)
+            table = np.stack([auroc, np.einsum("gr,gr->r", gained, share) / n_true])
+        return np.where((n_true > 0) & (n_false > 0), table, np.nan)
