@@ -17,16 +17,18 @@ from typing import Any, Literal, TypedDict, Unpack
 import numpy as np
 import numpy.typing as npt
 
+from metaeval.compute.networks import load_once
 from metaeval.data import annotated_images
 from metaeval.data.dataset import CaptionDataset
 from metaeval.data.fields import Fields
 from metaeval.data.own.score_files import Item, ScoreFiles, read_scores
+from metaeval.data.own.tables import table_files
 from metaeval.data.tidy import count_captions
 from metaeval.errors import ConfigError
 from metaeval.metrics.base import Metric, Scorer, Scores, reference_digests, split_pair
 from metaeval.options import NonNegativeInt, Positive, checked
 from metaeval.readers.files import user_path
-from metaeval.runs.files import file_sha256
+from metaeval.runs.files import file_sha256, file_state
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.source import source_digest
 from metaeval.runs.store import Store, content_digest
@@ -382,8 +384,14 @@ class ScoresFileMetric(OwnMetric):
 
     @cached_property
     def scores(self) -> ScoreFiles:
-        """The contents of the files, read on first use."""
-        return read_scores(self.file, self.asked, self.fields, self.captions, self.answers)
+        """The contents of the files, read on first use: once for the runs of a battery."""
+        read = table_files(self.file, "metric.scores.file")
+        read += [user_path(self.captions)] if self.captions is not None else []
+        states = (file_state(path) for path in read if path.is_file())
+        options = self.asked, self.fields, self.captions, self.answers
+        return load_once(
+            ("scores", self.how_read, *states), lambda: read_scores(self.file, *options)
+        )
 
     @property
     def how_read(self) -> str:
