@@ -180,6 +180,17 @@ def run_line() -> Iterator[RunLine]:
         thread.join()
 
 
+@contextmanager
+def unseen() -> Iterator[None]:
+    """Runs within the block have a line that is not drawn: the caller's says how far it is."""
+    global _line
+    outer, _line = _line, RunLine()
+    try:
+        yield
+    finally:
+        _line = outer
+
+
 def _write(line: RunLine, stop: threading.Event) -> None:
     """Write the line into a log, once a minute, after the time that the run has taken."""
     minutes = 0

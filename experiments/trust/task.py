@@ -6,15 +6,26 @@ import contextlib
 import copy
 import io
 import json
+import logging
 import os
-from collections.abc import Collection, Mapping, Sequence
+import threading
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
+from functools import partial
+from logging.handlers import QueueHandler
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import ClassVar
+from queue import SimpleQueue
+from typing import ClassVar, NamedTuple
 
 from omegaconf import DictConfig, ListConfig, OmegaConf, open_dict
 
+from metaeval import choices, progress
+from metaeval.compute import device
 from metaeval.compute.device import return_free_memory
-from metaeval.compute.networks import release
+from metaeval.compute.networks import keep_networks, release
 from metaeval.config import (
     CONTROLS,
     build_all,
@@ -24,6 +35,7 @@ from metaeval.config import (
     own_metrics,
     selected,
 )
+from metaeval.cores import core_count
 from metaeval.data.annotated_images import ImageFiles
 from metaeval.data.dataset import CaptionDataset
 from metaeval.data.own.bank import bank_files
@@ -40,6 +52,7 @@ from metaeval.experiments.trust.result import (
     require_one_identity,
 )
 from metaeval.experiments.trust.verdicts import Battery, read_battery, read_uses
+from metaeval.installation import add_config_folder, config_folders
 from metaeval.java.process import shared_java_services
 from metaeval.metrics.base import Metric
 from metaeval.options import Seed
@@ -58,6 +71,9 @@ from metaeval.text.tokenizers.base import forget_texts
 
 ITEMS = "items"  # the folder of the runs of the battery
 KEY = "key"  # in the folder of an item: what its run follows from, as a digest
+_USUAL_SECONDS = 45.0  # of an item, on two cores
+_PROCESSES = 2  # at a time: each needs gigabytes
+_FEW = 4  # items: fewer run here
 _SHARED = ("metric", "metrics", "device", "offline", "cache", "paths", "seed")
 
 
@@ -118,15 +134,10 @@ class Trust(Streaming):
         battery = read_battery(self.battery)
         record.begin(keep=ITEMS)
         given: list[ItemRun] = []
-        with shared_java_services():
-            runs = _battery_runs(battery, config, record, out / ITEMS)
-            reruns = {
-                seed: _battery_runs(
-                    battery, _with_seed(config, seed), record, out / ITEMS / f"seed{seed}"
-                )
-                for seed in self.seeds
-                if seed != config.seed
-            }
+        seeds = list(dict.fromkeys([config.seed, *self.seeds]))
+        folders = [out / ITEMS, *(out / ITEMS / f"seed{seed}" for seed in seeds[1:])]
+        runs, *repeated = _battery_runs(battery, config, record, seeds, folders)
+        reruns = dict(zip(seeds[1:], repeated, strict=True))
         contents = {_content(out / run.directory): run.id for run in runs if run.directory}
         for folder in map(user_path, self.runs):
             run = _given(folder, [r.id for r in (*runs, *given)])
@@ -163,25 +174,106 @@ class Trust(Streaming):
 
 
 def _battery_runs(
-    battery: Battery, config: DictConfig, record: RunRecord, folder: Path
-) -> list[ItemRun]:
-    """The runs of all items, each in a folder of its name; one line per item."""
-    runs, seed = [], "" if folder.name == ITEMS else f", seed {config.seed}"
-    for place, (name, overrides) in enumerate(battery.items.items(), 1):
-        with record.stage(f"{name}{seed}"):
-            run = _item(name, overrides, config, folder / name)
-        runs.append(run)
-        forget_texts()  # the next item has other captions; networks stay
-        release("dataset", "encoded sentences")
-        return_free_memory()
-        print(f"{place} of {len(battery.items)}{seed}: {_line(run)}", flush=True)
-    return runs
+    battery: Battery,
+    config: DictConfig,
+    record: RunRecord,
+    seeds: Sequence[int],
+    folders: Sequence[Path],
+) -> list[list[ItemRun]]:
+    """Per seed the runs of all items, each in a folder of its name; one line per item."""
+    jobs = [
+        _Job(name, overrides, seed, folder / name)
+        for seed, folder in zip(seeds, folders, strict=True)
+        for name, overrides in battery.items.items()
+    ]
+    runs, line, n = [], progress.current(), len(battery.items)
+    with record.stage("items"):
+        parts = line.plan([(job.folder.name, _USUAL_SECONDS) for job in jobs], "item")
+        line.begin(parts[0])
+        for place, (job, (run, logged)) in enumerate(
+            zip(jobs, _ended(jobs, config), strict=True), 1
+        ):
+            for entry in logged:
+                logging.getLogger(entry.name).handle(entry)
+            if run.info is not None and run.info.device is not None:
+                device.note_used(run.info.device)
+            runs.append(run)
+            seed = f", seed {job.seed}" if len(seeds) > 1 else ""
+            print(f"{place} of {len(jobs)}{seed}: {_line(run)}", flush=True)
+            for part in parts[place : place + 1]:
+                line.begin(part)
+    return [runs[start : start + n] for start in range(0, len(runs), n)]
 
 
-def _with_seed(config: DictConfig, seed: int) -> DictConfig:
+class _Job(NamedTuple):
+    """An item of the battery that is to run with a seed."""
+
+    name: str
+    overrides: Sequence[str]
+    seed: int
+    folder: Path
+
+
+def _ended(
+    jobs: Sequence[_Job], config: DictConfig
+) -> Iterator[tuple[ItemRun, Sequence[logging.LogRecord]]]:
+    """The run of each job, in order, and what a process of its own has logged.
+
+    Much of an item keeps one core busy, so two items run at a time, each in a process of its own;
+    a few are not worth starting processes.
+    """
+    if len(jobs) < _FEW or core_count() == 1:
+        with shared_java_services():
+            yield from ((_run_job(job, config), ()) for job in jobs)
+        return
+    context = get_context("spawn")
+    ends, given = context.Pipe(duplex=False)
+    begin = partial(_begin_process, ends, config_folders()[1:])
+    with given, ProcessPoolExecutor(_PROCESSES, context, begin) as pool:
+        try:
+            yield from pool.map(_run_logged, jobs, [config] * len(jobs))
+        except BaseException:
+            given.close()  # the others end whatever they are doing, as they do with this process
+            raise
+
+
+def _begin_process(ends: Connection, folders: Sequence[Path]) -> None:
+    """Prepare a process for items, which ends when the other end of a pipe is closed."""
+
+    def follow() -> None:
+        ends.poll(None)
+        os._exit(1)
+
+    threading.Thread(target=follow, daemon=True).start()
+    for folder in folders:
+        add_config_folder(folder)
+    choices.register()
+    contexts = ExitStack()
+    contexts.enter_context(keep_networks())
+    contexts.enter_context(shared_java_services())
+    _kept.append(contexts)  # as long as the process
+    logging.getLogger().addHandler(QueueHandler(_logged))
+    logging.getLogger().setLevel(logging.INFO)
+
+
+_kept: list[ExitStack] = []
+_logged: SimpleQueue[logging.LogRecord] = SimpleQueue()
+
+
+def _run_logged(job: _Job, config: DictConfig) -> tuple[ItemRun, list[logging.LogRecord]]:
+    run = _run_job(job, config)
+    return run, [_logged.get() for _ in range(_logged.qsize())]
+
+
+def _run_job(job: _Job, config: DictConfig) -> ItemRun:
     reseeded = copy.deepcopy(config)
-    reseeded.seed = seed
-    return reseeded
+    reseeded.seed = job.seed
+    with progress.unseen():
+        run = _item(job.name, job.overrides, reseeded, job.folder)
+    forget_texts()  # the next item has other captions; networks stay
+    release("dataset", "encoded sentences")
+    return_free_memory()
+    return run
 
 
 def _item(name: str, overrides: Sequence[str], outer: DictConfig, folder: Path) -> ItemRun:

@@ -73,6 +73,11 @@ def used() -> str:
     return ", ".join(sorted(_used)) or "cpu"
 
 
+def note_used(devices: str) -> None:
+    """Remember what another process has `used`."""
+    _used.update(devices.split(", "))
+
+
 def forget_used_devices() -> None:
     """Begin anew with what is `used`; a sweep's runs share a process."""
     _used.clear()

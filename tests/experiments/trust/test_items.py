@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -180,3 +186,78 @@ def test_a_battery_whose_metric_fails_everywhere_is_not_done(tmp_path: Path) -> 
     info = json.loads((tmp_path / "OUT/run.json").read_text())
     assert (columns["score"]["status"], info["status"]) == ("failed", "failed")
     assert info["error"].startswith("no metric has scores: score failed: ValueError: no")
+
+
+MANY = f"""{BATTERY}
+  more: [experiment=shuffle, dataset=scenes, dataset.limit=11, stats.replicates=20]
+  gone: [experiment=shuffle, dataset=own, dataset.file=gone.jsonl, stats.replicates=20]
+"""
+
+
+def begin_trust(folder: Path, out: str, cores: set[int]) -> subprocess.Popen[str]:
+    """A battery of four items, on some of the machine's cores."""
+    return subprocess.Popen(
+        [
+            *(sys.executable, "-m", "metaeval", "experiment=trust", "trust.battery=battery.yaml"),
+            *("metric=[callable]", "metric.callable.function=edited.score", "report=none"),
+            f"hydra.run.dir={out}",
+        ],
+        cwd=folder,
+        env={**os.environ, "METAEVAL_CACHE": str(folder / f"cache-{out}"), "PYTHONPATH": "."},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: os.sched_setaffinity(0, cores),
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="Linux alone restricts cores")
+def test_items_in_processes_say_and_give_what_they_do_in_one(tmp_path: Path) -> None:
+    begin(tmp_path, "import logging\nlogging.warning('read')\n" + ORDER, 3)
+    (tmp_path / "battery.yaml").write_text(MANY)
+    cores = sorted(os.sched_getaffinity(0))
+    if len(cores) == 1:
+        pytest.skip("this machine has one core")
+    outputs = []
+    for out, of in (("ONE", set(cores[:1])), ("TWO", set(cores))):
+        done = begin_trust(tmp_path, out, of)
+        printed, log = done.communicate()
+        assert done.returncode == 0, log
+        lines = re.sub(r"\d+ s$|ONE|TWO", "", printed, flags=re.MULTILINE).splitlines()
+        results = [
+            (tmp_path / out / name).read_bytes()
+            for name in ("statistics.json", "items/drawn/statistics.json")
+        ]
+        outputs.append((lines, set(log.splitlines()), results))
+        assert "read" in (tmp_path / out / "metaeval.log").read_text()
+    one, two = outputs
+    assert [line[:12] for line in two[0][:4]] == [f"{k} of 4: {n}"[:12] for k, n in
+        enumerate(("drawn", "mine", "more", "gone"), 1)]  # fmt: skip
+    assert one == two
+    assert "metaeval: read" in one[1]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="children are listed in /proc")
+def test_the_processes_of_items_end_with_a_killed_run(tmp_path: Path) -> None:
+    begin(tmp_path, "import time\n\ndef score(captions):\n    time.sleep(600)\n", 3)
+    (tmp_path / "battery.yaml").write_text(MANY)
+    if len(cores := os.sched_getaffinity(0)) == 1:
+        pytest.skip("this machine has one core")
+    run = begin_trust(tmp_path, "OUT", set(cores))
+    started = [tmp_path / f"OUT/items/{name}/captions.parquet" for name in ("drawn", "mine")]
+    wait_until(lambda: all(path.exists() for path in started))
+    children = Path(f"/proc/{run.pid}/task/{run.pid}/children").read_text().split()
+    run.kill()
+    run.communicate()
+    assert len(children) >= 2
+    wait_until(lambda: not any(Path(f"/proc/{child}").exists() for child in children))
+
+
+def wait_until(true: Callable[[], bool]) -> None:
+    for _ in range(600):
+        if true():
+            return
+        time.sleep(0.1)
+    raise AssertionError("not within a minute")
