@@ -189,7 +189,8 @@ def _battery_runs(
     runs, line, n = [], progress.current(), len(battery.items)
     with record.stage("items"):
         parts = line.plan([(job.folder.name, _USUAL_SECONDS) for job in jobs], "item")
-        line.begin(parts[0])
+        for part in parts[:1]:
+            line.begin(part)
         for place, (job, (run, logged)) in enumerate(
             zip(jobs, _ended(jobs, config), strict=True), 1
         ):
