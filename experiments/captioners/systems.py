@@ -242,20 +242,20 @@ EQUAL_LENGTH = (
 
 
 def at_equal_length(
-    scores: Sequence[ScoredSystems], words: Mapping[str, float], settings: Settings
+    scores: Sequence[ScoredSystems], lengths: Mapping[str, Mapping[str, float]], settings: Settings
 ) -> Extra:
     """Each score's residuals of a least-squares line on log words, and the ranks that they give.
 
-    `words` are the mean words of each system; a system without a word or a score is left out.
+    `lengths` has the mean `words` of each system; one without a word or a score is left out.
     `per_doubling` is the rise of the line for twice the words. None with fewer than
     `FEWEST_SYSTEMS` systems of two lengths.
     """
     n_images = settings.counts.shape[1]
     records: list[dict[str, Any]] = []
-    lengths = np.array([words[name] or np.nan for name in settings.systems])
+    words = np.array([lengths[name]["words"] or np.nan for name in settings.systems])
     for score in scores:
-        known = np.flatnonzero(np.isfinite(score.points) & np.isfinite(lengths))
-        points, x = score.points[known], np.log(lengths[known])
+        known = np.flatnonzero(np.isfinite(score.points) & np.isfinite(words))
+        points, x = score.points[known], np.log(words[known])
         if len(known) < FEWEST_SYSTEMS or np.allclose(x, x[0]):
             continue
         design = np.column_stack([np.ones_like(x), x])
@@ -272,7 +272,7 @@ def at_equal_length(
                 {
                     "metric": score.column.name,
                     "system": settings.systems[system],
-                    "words": float(lengths[system]),
+                    "words": float(words[system]),
                     "leverage": float(hat[k, k]),
                     "score": float(points[k]),
                     "residual": Estimate.resampled(

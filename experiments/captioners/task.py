@@ -26,8 +26,8 @@ from metaeval.experiments.captioners.agreement import (
     SentenceScores,
     against_human,
     agreement_matrices,
+    caption_lengths,
     human_matrix,
-    length_analysis,
     mean_with_others,
     metric_disagreements,
 )
@@ -252,17 +252,13 @@ class Captioners(
         votes, by_image = metric_disagreements(sentences, images)
         _write_disagreement(record.out / files.DISAGREEMENT, by_image)
         references = dict(zip(data.everyone.image_ids, data.everyone.references, strict=True))
-        headlines = {score.scored.columns[score.place].name for score in heads}
-        scored = [family.scored for family in scores.systems]
-        length = length_analysis(machines, references, scored, names, headlines)
-        words = {name: of["words"] for name, of in length.systems.items()}
+        lengths = caption_lengths(machines, references)
         systems = _rankings(ranked, heads, settings)
         of_systems = [
             _system(system, data.everyone, int((machines[SET] == system.name).sum()))
-            | length.systems[system.name]
+            | lengths[system.name]
             for system in data.systems
         ]
-        caveats = [c for c in (_copied(of_systems, data.dataset, COPIED), length.caveat) if c]
         return MeasuredResult(
             experiment=self.name,
             dataset=data.dataset.name,
@@ -285,12 +281,11 @@ class Captioners(
             extras=(
                 *(*matrices, *([human_matrix(duels)] if duels else ())),
                 Extra.of("captions", "Captions by system", of_systems, folded=True),
-                length.by_bin,
-                at_equal_length(heads, words, settings),
+                at_equal_length(heads, lengths, settings),
                 *_data_extras(ranked, systems, duels, scores, by_image["disagreement"].dropna()),
             ),
-            notes=(*_notes(of_systems, data.dataset, ranked), *caveats[1:]),
-            caveat="".join(caveats[:1]),
+            notes=tuple(_notes(of_systems, data.dataset, ranked)),
+            caveat=_copied(of_systems, data.dataset, COPIED),
         )
 
 
