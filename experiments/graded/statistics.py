@@ -23,7 +23,7 @@ from metaeval.experiments.graded.column import (
 )
 from metaeval.experiments.graded.differences import POWER, ComparedColumn, compare_columns
 from metaeval.experiments.measure import of_stats
-from metaeval.results.base import NEW, MetricResult, Spread, TrainingSpread
+from metaeval.results.base import NEW, MetricResult
 from metaeval.results.graded import CEILING, MEASURES, SWEEP_MEASURES, paper_distance
 from metaeval.results.measured import SETS, Extra, MeasuredResult, PublishedValues
 from metaeval.results.notes import fill_sentences
@@ -41,7 +41,6 @@ from metaeval.runs.records import (
     SEED,
     SET,
     DrawnCorruption,
-    TrainingSeeds,
     paper_value,
 )
 from metaeval.scoring import MetricScores
@@ -132,7 +131,7 @@ def statistics(
     design = _design(captions, images, sets, floor, config.stats)
     columns = _computed_columns(results, score_tables(out, images, design.names), design)
     rows = _rows_by_extra(columns)
-    metrics = _metric_results(results, columns, experiment, dataset, config.seed, corruptions)
+    metrics = _metric_results(results, columns, corruptions)
     printed, others = _published(metrics, published)
     if published is not None and published.comparable:
         _add_published(rows.get("seeds", []), printed)
@@ -229,29 +228,16 @@ def _rows_by_extra(
 def _metric_results(
     results: Sequence[MetricScores],
     columns: Mapping[str, tuple[ComparedColumn, ColumnRecord]],
-    experiment: str,
-    dataset: CaptionDataset,
-    seed: int,
     corruptions: Sequence[Corruption],
 ) -> list[MetricResult]:
     """The results of all columns, with how their training relates to the run."""
     metrics = []
     for scored in results:
+        drawn = scored.training.drawn if scored.training is not None else ()
+        versions = versions_in_training(drawn, corruptions)
         for c, column in enumerate(scored.columns):
             numbers = columns[column.name][1].measured if column.name in columns else None
-            versions = seeds = None
-            if scored.training is not None:
-                versions = versions_in_training(scored.training.drawn, corruptions)
-                seeds = training_seeds(
-                    scored.training.seeds,
-                    column.signature_name or column.name,
-                    experiment,
-                    dataset.name,
-                    len(dataset) if not (numbers and numbers.facts["n_nan"]) else 0,
-                    seed,
-                    corruptions,
-                )
-            metrics.append(scored.result(c, numbers, versions=versions, seeds=seeds))
+            metrics.append(scored.result(c, numbers, versions=versions))
     return metrics
 
 
@@ -458,37 +444,3 @@ def versions_in_training(
         return {}
     statuses = {corruption.label: in_training(drawn, corruption) for corruption in corruptions}
     return {label: status for label, status in statuses.items() if status is not None}
-
-
-def training_seeds(
-    spreads: Iterable[TrainingSeeds],
-    column: str,
-    experiment: str,
-    dataset: str,
-    n_images: int,
-    seed: int,
-    corruptions: Sequence[Corruption],
-) -> TrainingSpread | None:
-    """The spread over training seeds that was measured on this run; `None` where none was.
-
-    A run is identified by its experiment, data, number of images and seed, and by the names and
-    parameters of its corruptions: its captions depend on nothing else.
-    """
-    versions = [[c.name, dict(c.parameters)] for c in corruptions]
-    for spread in spreads:
-        same = (spread.column, spread.experiment, spread.dataset, spread.n_images, spread.seed)
-        if same == (column, experiment, dataset, n_images, seed) and versions == [
-            list(version) for version in spread.versions
-        ]:
-            within = spread.rank_order_rho_within
-            return TrainingSpread(
-                seeds=tuple(spread.seeds),
-                rank_order_rho=_spread(spread.rank_order_rho),
-                rank_order_rho_within=None if within is None else _spread(within),
-            )
-    return None
-
-
-def _spread(entry: Mapping[str, float]) -> Spread:
-    """A card's entry, which may also contain the values of the single trainings."""
-    return Spread(mean=entry["mean"], sd=entry["sd"])
