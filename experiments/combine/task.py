@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -93,10 +92,8 @@ class Combine(
         Files in the form of `combined.json`: weights that are judged as they are.
     folds
         Of images; a combination is judged on those that it was not fitted to.
-    labels
-        How many choices the points of the curve are fitted to.
     draws
-        Samples of labels of each size, and resamples of images for the intervals of weights.
+        Resamples of images for the intervals of weights.
     """
 
     def __init__(
@@ -106,11 +103,10 @@ class Combine(
         method: Method = "ridge",
         given: Sequence[str] = (),
         folds: Annotated[int, Field(ge=2)] = 5,
-        labels: Sequence[PositiveInt] = (),
         draws: PositiveInt = 20,
     ) -> None:
         self.runs, self.parts, self.method = tuple(runs), parts, method
-        self.folds, self.labels, self.draws = folds, tuple(labels), draws
+        self.folds, self.draws = folds, draws
         self.given = [weighted.read_combination(file) for file in given]
 
     def check(self, config: DictConfig) -> None:
@@ -172,12 +168,6 @@ class Combine(
                 *self._gains(measured.comparisons, order, titles),
                 Extra.of("weights", f"Weights: {TITLES[self.method]}, all benchmarks", weights),
                 Extra.of("parts", "Each part", _each(benchmarks, parts)),
-                Extra.of(
-                    "curve",
-                    f"{TITLES[self.method]} less the best part, by choices fitted to",
-                    self._curve(benchmarks, parts, seed),
-                    kind="curves",
-                ),
                 Extra.of(
                     "differing",
                     "Choices that either the combination or the best part has right",
@@ -274,31 +264,6 @@ class Combine(
             for k, (name, weight) in enumerate(zip(parts.metrics, final.weights, strict=True))
         ]
         return sorted(rows, key=lambda row: -abs(row["weight"].value))
-
-    def _curve(
-        self, benchmarks: Sequence[Benchmark], parts: CombinedColumns, seed: int
-    ) -> Iterator[dict[str, Any]]:
-        """How much more often than the best part the combination is right on all other images,
-        after a fit of both to so many choices."""
-        rng = np.random.default_rng(seed)
-        for of, n in product(benchmarks, self.labels):
-            gains = []
-            for _ in range(self.draws):
-                place = rng.permutation(of.n_images)[of.image]
-                chosen = np.argsort(place, kind="stable")[:n]
-                held = of.of(place > place[chosen].max(initial=-1)).table(parts.metrics)
-                if len(held) < n:
-                    break
-                given = [(of.of(chosen), np.ones(of.n_images))]
-                right = [
-                    np.nanmean(choices_right(fitted(method, given, parts.metrics).of(held)))
-                    for method in (self.method, BEST)
-                ]
-                gains.append(right[0] - right[1])
-            else:
-                low, high = map(float, np.quantile(gains, [0.025, 0.975]))
-                gain = float(np.mean(gains))
-                yield {"line": of.name, "x": n, "y": gain, "low": low, "high": high}
 
     def _gains(
         self,
