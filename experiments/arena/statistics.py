@@ -28,7 +28,7 @@ from metaeval.experiments.choices import (
     word_counts,
 )
 from metaeval.experiments.judgments.agreement import system_correlations
-from metaeval.experiments.measure import Measurements, Outcomes, measure, of_stats
+from metaeval.experiments.measure import Measurements, Outcomes, level_of, measure, of_stats
 from metaeval.experiments.scores import scored_columns
 from metaeval.options import unknown
 from metaeval.results.base import Estimate
@@ -105,7 +105,6 @@ def statistics(
     stats: DictConfig,
     *,
     by: str,
-    alpha: float,
     tolerance: float,
 ) -> MeasuredResult:
     """Agreement of every metric with the winners, rankings of systems, tests between metrics.
@@ -119,8 +118,8 @@ def statistics(
     arena = BattleSample(battles, winners(battles, gaps, by), sample, stats, systems)
     columns = [column for column, _ in scored_columns(scores.results) if column.name != by]
     tested = _outcomes(arena, {c.name: scores.gaps[c.name] for c in columns}, tolerance)
-    measured = measure(tested, columns, stats.confidence, alpha)
-    ranking, fit, unranked = rankings(arena, alpha)
+    measured = measure(tested, columns, stats.confidence)
+    ranking, fit, unranked = rankings(arena)
     strengths = [
         {"metric": column.name, "system": system, "strength": strength}
         for column in columns
@@ -138,7 +137,6 @@ def statistics(
             "replicates": stats.replicates,
             "strength_replicates": min(stats.replicates, STRENGTH_REPLICATES),
             **of_stats(stats),
-            "alpha": alpha,
             "ties": battles.ties,
             "winner": by,
             "length_tolerance": tolerance,
@@ -279,7 +277,7 @@ def _votes(battles: ForcedChoice) -> list[list[float]]:
     return [of_battle.tolist() for _, of_battle in ratings.groupby(level="battle", sort=False)]
 
 
-def rankings(arena: BattleSample, alpha: float) -> tuple[list[Extra], BradleyTerry | None, str]:
+def rankings(arena: BattleSample) -> tuple[list[Extra], BradleyTerry | None, str]:
     """The Bradley-Terry strengths of systems by the winners, and their fit, or why there is none.
 
     A system opens the next rank where it is significantly weaker than any of the current one.
@@ -290,6 +288,7 @@ def rankings(arena: BattleSample, alpha: float) -> tuple[list[Extra], BradleyTer
         plain, equal = (arena.strengths(winner, at_equal_length=x) for x in (False, True))
     except InputError as error:
         return [], None, error.problem
+    alpha = level_of(arena.stats.confidence)
     tested = compare(plain.tests(), "pairs of systems", alpha=alpha)
     rank = rank_clusters(plain.systems, [(c.a, c.b) for c in tested if c.significant])
     system = np.array([name for side in zip(*arena.systems, strict=True) for name in side])

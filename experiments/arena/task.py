@@ -11,7 +11,7 @@ from metaeval.data.judgments.pascal50s import ForcedChoice
 from metaeval.experiments import ConfigError, MeasuredResult, RunRecord
 from metaeval.experiments.arena.statistics import PEOPLE, statistics, winners
 from metaeval.experiments.choices import ChoiceExperiment, ChoiceScores, choice_items, counted_facts
-from metaeval.options import NotNegative, OpenShare, checked
+from metaeval.options import NotNegative, checked
 
 
 class Arena(
@@ -32,8 +32,6 @@ class Arena(
     ----------
     winner
         "people", or the column whose preferences replace people's.
-    alpha
-        The level at which the printout and the report call a difference significant.
     length_tolerance
         Captions whose lengths differ by at most this number of words are equally long.
     """
@@ -42,11 +40,9 @@ class Arena(
     def __init__(
         self,
         winner: str = "people",
-        alpha: OpenShare = 0.05,
         length_tolerance: NotNegative = 1,
     ) -> None:
-        self.winner, self.alpha = winner, float(alpha)
-        self.length_tolerance = float(length_tolerance)
+        self.winner, self.length_tolerance = winner, float(length_tolerance)
 
     def load(self, config: DictConfig) -> ForcedChoice:
         battles: ForcedChoice = super().load(config)
@@ -76,6 +72,5 @@ class Arena(
             scores,
             record.config.stats,
             by=self.winner,
-            alpha=self.alpha,
             tolerance=self.length_tolerance,
         )

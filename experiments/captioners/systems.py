@@ -14,6 +14,7 @@ from scipy.stats import rankdata
 
 from metaeval.data.dataset import CaptionDataset
 from metaeval.experiments.graded.statistics import image_by_set
+from metaeval.experiments.measure import level_of
 from metaeval.experiments.scores import score_all
 from metaeval.metrics.base import Metric, StatisticsAdapter, SummableMetric
 from metaeval.results.base import Estimate
@@ -122,7 +123,7 @@ class Settings:
         """The fields of `SystemRanking` for these tests; those against the baseline are a family of
         their own."""
 
-        alpha = 1 - self.confidence
+        alpha = level_of(self.confidence)
         every = Comparisons.tested(tests, measure, "pairs of systems", alpha)
         if self.baseline is None:
             return {"comparisons": every}

@@ -50,7 +50,7 @@ _FIVE = 5  # references of all of them
 
 
 def statistics(
-    pairs: ForcedChoice, scores: ChoiceScores, config: DictConfig, alpha: float
+    pairs: ForcedChoice, scores: ChoiceScores, config: DictConfig
 ) -> MeasuredResult:
     """Accuracies by category and number of references, and the tests between metrics."""
     stats, columns = config.stats, [column for column, _ in scored_columns(scores.results)]
@@ -61,7 +61,7 @@ def statistics(
         for n in pairs.n_references
     }
     tested = list(category_outcomes(pairs, outcomes, sample))
-    measured = measure(tested, columns, stats.confidence, alpha)
+    measured = measure(tested, columns, stats.confidence)
     known = published_accuracies(pairs, config.dataset.get("limit"))
     ceiling = one_against_the_others(pairs, sample.categories) if pairs.labels == "direct" else {}
     gaps = {c.name: over_draws(scores.gaps[c.name][max(pairs.n_references)]) for c in columns}
@@ -78,7 +78,6 @@ def statistics(
         },
         settings={
             **of_stats(stats),
-            "alpha": alpha,
             "labels": pairs.labels,
             "ties": pairs.ties,
             "average": pairs.average,

@@ -9,7 +9,6 @@ from metaeval.experiments import MeasuredResult, RunRecord
 from metaeval.experiments.choices import ChoiceExperiment, ChoiceScores
 from metaeval.experiments.forced_choice.statistics import statistics
 from metaeval.experiments.record import counted_noun
-from metaeval.options import OpenShare, checked
 
 DESCRIBED = (
     "{title}: {n:,} pairs of captions, {labels} labels, with {references}, {draws}; {records}"
@@ -29,17 +28,7 @@ class ForcedChoiceAgreement(
         "experiment=judgments"
     ),
 ):
-    """How often every metric prefers the caption that people prefer.
-
-    Parameters
-    ----------
-    alpha
-        The level at which the printout and the report call a difference significant.
-    """
-
-    @checked
-    def __init__(self, alpha: OpenShare = 0.05) -> None:
-        self.alpha = float(alpha)
+    """How often every metric prefers the caption that people prefer."""
 
     def describe(self, data: ForcedChoice) -> str:
         *others, last = map(str, data.n_references)
@@ -56,4 +45,4 @@ class ForcedChoiceAgreement(
     def statistics(
         self, data: ForcedChoice, scores: ChoiceScores, record: RunRecord
     ) -> MeasuredResult:
-        return statistics(data, scores, record.config, self.alpha)
+        return statistics(data, scores, record.config)

@@ -6,7 +6,14 @@ from dataclasses import replace
 from itertools import combinations
 from typing import NamedTuple
 
-from metaeval.experiments.measure import Outcomes, ResampledValue, Statistic, measure, once_each
+from metaeval.experiments.measure import (
+    Outcomes,
+    ResampledValue,
+    Statistic,
+    level_of,
+    measure,
+    once_each,
+)
 from metaeval.results.comparison import AgainstControl, Comparisons, Power
 from metaeval.results.graded import CEILING, MEASURES
 from metaeval.results.resampled import Resampled
@@ -78,18 +85,15 @@ def compare_columns(
         for key in MEASURES
         for statistic in [OrderStatistic(key, compute)]
     }
-    alpha = round(1 - confidence, 12)
     pairs = measure(
         [each._replace(family="") for each in outcomes.values()],
         [c.column for c in columns],
         confidence,
-        alpha,
     )
     controls = measure(
         [each._replace(pairs=False) for each in outcomes.values()],
         [replace(c.column, part_of=None, untrained=False) for c in columns if c.family != CEILING],
         confidence,
-        alpha,
     )
     comparisons = {
         key: _with_power(made, outcomes[key], confidence) for key, made in pairs.comparisons.items()
@@ -131,7 +135,7 @@ def extreme_steps(
         (a, b): resampled_difference(x, y, of_a, of_b, n_images, confidence=confidence)
         for ((a, x), of_a), ((b, y), of_b) in combinations(drawn, 2)
     }
-    made = Comparisons.tested(tests, "auc", "steps", 1 - confidence)
+    made = Comparisons.tested(tests, "auc", "steps", level_of(confidence))
     names = [name for name, _ in steps] if tests else []
 
     def extreme(*, lowest: bool) -> str | None:

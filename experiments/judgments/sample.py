@@ -43,7 +43,6 @@ class JudgmentSettings(NamedTuple):
     replicates: int
     confidence: float
     seed: int
-    alpha: float
     fitted: bool | Literal["text"] = True
 
 

@@ -331,7 +331,7 @@ class Dimension:
         free = (-np.inf, np.inf)
         declared = [ScoreColumn(c.name, bounds=free) for c in self.ranked]
         declared += [column_of(c.name) for c in self.blind]
-        return measure(outcomes, declared, self.settings.confidence, self.settings.alpha)
+        return measure(outcomes, declared, self.settings.confidence)
 
 
 class ScoreStatistic(Statistic):

@@ -32,7 +32,7 @@ from metaeval.experiments.record import (
 from metaeval.experiments.scores import score_all
 from metaeval.metrics.base import Metric
 from metaeval.metrics.judge.diagnostics import RatedCaption
-from metaeval.options import OpenShare, checked
+from metaeval.options import checked
 from metaeval.results.measured import MeasuredResult
 from metaeval.results.run import DatasetInfo
 from metaeval.runs.records import CAPTION, IMAGE_ID, ITEM, SYSTEM
@@ -69,8 +69,6 @@ class HumanCorrelation(
 
     Parameters
     ----------
-    alpha
-        The level at which the printout and the report call a difference significant.
     fitted
         Whether controls are fitted to the ratings: ridge regressions on the caption alone, on its
         references alone, on the annotated objects alone, out of fold by image; "text": the first.
@@ -79,10 +77,9 @@ class HumanCorrelation(
     @checked
     def __init__(
         self,
-        alpha: OpenShare = 0.05,
         fitted: bool | Literal["text"] = True,
     ) -> None:
-        self.alpha, self.fitted = float(alpha), fitted
+        self.fitted = fitted
 
     def hand_over(self, config: DictConfig) -> tuple[Experiment, DictConfig]:
         """Forced choice (PASCAL-50S) is an experiment of its own, with a page of its own."""
@@ -92,9 +89,8 @@ class HumanCorrelation(
         OmegaConf.set_struct(changed, False)
         changed.task = {
             "_target_": f"{ForcedChoiceAgreement.__module__}.{ForcedChoiceAgreement.__name__}",
-            "alpha": self.alpha,
         }
-        return ForcedChoiceAgreement(self.alpha), changed
+        return ForcedChoiceAgreement(), changed
 
     def describe(self, data: Judgments) -> str:
         return DESCRIBED.format(
@@ -139,7 +135,6 @@ class HumanCorrelation(
             replicates=stats.replicates,
             confidence=stats.confidence,
             seed=stats.seed,
-            alpha=self.alpha,
             fitted=self.fitted,
         )
         return statistics(data, scores.metrics, scores.fitted, record.config, settings)

@@ -36,7 +36,6 @@ from metaeval.experiments.scores import (
     write_scores,
 )
 from metaeval.metrics.base import Metric
-from metaeval.options import OpenShare, checked
 from metaeval.results.measured import MeasuredResult
 from metaeval.results.run import Measure
 from metaeval.runs.records import CAPTION, IMAGE_ID, ITEM, LEVEL, SET, Edit, Version
@@ -159,17 +158,7 @@ class Localisation(
     title="Where is the error?",
     question="Does the score rise without the words that people marked as wrong?",
 ):
-    """Every caption, and the caption without each of its words.
-
-    Parameters
-    ----------
-    alpha
-        The level at which a difference is called significant.
-    """
-
-    @checked
-    def __init__(self, alpha: OpenShare = 0.05) -> None:
-        self.alpha = float(alpha)
+    """Every caption, and the caption without each of its words."""
 
     def load(self, config: DictConfig) -> MarkedData:
         judged = load_dataset(config)
@@ -232,7 +221,6 @@ class Localisation(
             self._outcomes(captions, scores, Items(image), stats),
             columns,
             stats.confidence,
-            self.alpha,
         )
         for name, values in measured.values.items():
             if name not in scores.explained:  # controls have no explanations
@@ -250,7 +238,7 @@ class Localisation(
                 "Captions": len(captions),
                 "Words": sum(len(c.words) for c in captions),
             },
-            settings={**of_stats(stats), "alpha": self.alpha, "chance_of_first": chance},
+            settings={**of_stats(stats), "chance_of_first": chance},
             declared=tuple(m for m in MEASURES if m.key != EXPLAINED or scores.explained),
             notes=(BY_CHANCE.format(100 * chance), *NOTES),
         )

@@ -156,7 +156,6 @@ def statistics(
     pairs: CaptionPairs,
     scored: Sequence[MetricScores],
     ties: Ties,
-    alpha: float,
     stats: DictConfig,
     refine: str | None = None,
     bins: int = 50,
@@ -178,7 +177,7 @@ def statistics(
         rows = refined(true - false, list(sample.groups.values()), bins, stats.seed)
         data = data._replace(rows=rows)
     tested = list(_outcomes(data))
-    measured = measure(tested, columns, stats.confidence, alpha)
+    measured = measure(tested, columns, stats.confidence)
     facts = {}
     for name, (true, false, *_) in roles.items():
         measured.values[name].update(_pooled_estimates(true, false, sample, stats.confidence))
@@ -199,7 +198,7 @@ def statistics(
         dataset=pairs.name,
         title=pairs.title,
         declared=(*(o.measure for o in sorted(tested, key=lambda o: not o.pairs)), *POOLED),
-        settings={**of_stats(stats), "alpha": alpha, "ties": ties},
+        settings={**of_stats(stats), "ties": ties},
         extras=tuple(extra for extra in extras if extra.rows or extra.kind == "data"),
         notes=(
             *notes,

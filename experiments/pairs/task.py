@@ -30,7 +30,7 @@ from metaeval.experiments.fitted import TEXT, caption_features, fitted_row, pred
 from metaeval.experiments.pairs.statistics import Ties, statistics
 from metaeval.experiments.record import counted_noun, language_note
 from metaeval.experiments.scores import scored_columns
-from metaeval.options import OpenShare, PositiveInt, checked, unknown
+from metaeval.options import PositiveInt, checked, unknown
 from metaeval.runs import files
 from metaeval.runs.records import CAPTION, IMAGE_ID, ITEM, RIVAL
 
@@ -57,8 +57,6 @@ class TrueAgainstFalse(
 
     Parameters
     ----------
-    alpha
-        The level at which the printout and the report call a difference significant.
     refine
         A control's column ("Brevity"): accuracies again on pairs thinned so that this control is
         right as often as wrong.
@@ -75,14 +73,12 @@ class TrueAgainstFalse(
     @checked
     def __init__(
         self,
-        alpha: OpenShare = 0.05,
         refine: str | None = None,
         bins: PositiveInt = 50,
         ties: Ties = "half",
         fitted: bool = True,
     ) -> None:
-        self.alpha, self.ties = float(alpha), ties
-        self.refine, self.bins, self.fitted = refine, bins, fitted
+        self.refine, self.bins, self.ties, self.fitted = refine, bins, ties, fitted
 
     def check(self, config: DictConfig) -> None:
         self._control(config)
@@ -164,7 +160,7 @@ class TrueAgainstFalse(
         """Also written: accuracies.csv, a line a comparison, metric and kind, in full precision."""
         stats = record.config.stats
         result = statistics(
-            data, scores, self.ties, self.alpha, stats, refine=self.refine, bins=self.bins
+            data, scores, self.ties, stats, refine=self.refine, bins=self.bins
         )
         table = result.extra("accuracies")
         text = files.csv_text([table.columns, *table.rows])

@@ -21,6 +21,7 @@ from metaeval.experiments.measure import (
     Outcomes,
     ResampledValue,
     Statistic,
+    level_of,
     measure,
     of_stats,
 )
@@ -173,7 +174,7 @@ def statistics(
     tables, images, texts, applied = _tables_of(out, results, config, sets)
     columns = [c for r in results for c in r.columns if c.name in tables.scores]
     confidence = tables.confidence
-    measured = measure(tables.outcomes(), columns, confidence, 1 - confidence)
+    measured = measure(tables.outcomes(), columns, confidence)
     profiles = _profiles(tables, results, images, texts)
     of_metrics = {
         name: _numbers(name, tables, cells, measured, applied) for name, cells in profiles.items()
@@ -240,7 +241,7 @@ def _profiles(
     for name, cells in profiles.items():
         for entry in sets:
             cell, p = cells[entry.set], adjusted[name, entry.set]
-            verdict = cell_verdict(cell.auc, p, entry.expected, 1 - confidence)
+            verdict = cell_verdict(cell.auc, p, entry.expected, level_of(confidence))
             cells[entry.set] = cell._replace(p_adjusted=p, verdict=verdict)
     return profiles
 

@@ -23,7 +23,7 @@ from metaeval.experiments.measure import (
 )
 from metaeval.experiments.record import RunRecord
 from metaeval.metrics.base import Metric
-from metaeval.options import Draws, OpenShare, checked
+from metaeval.options import Draws, checked
 from metaeval.results.base import Estimate
 from metaeval.results.measured import Extra, MeasuredResult
 from metaeval.results.run import DatasetInfo, Measure
@@ -105,13 +105,13 @@ class SystemAgreement(Statistic):
 
 
 def statistics(
-    table: SystemsTable, stats: DictConfig, permutations: int, alpha: float
+    table: SystemsTable, stats: DictConfig, permutations: int
 ) -> MeasuredResult:
     """Every metric against every column of people, in every set of systems."""
     made = list(_outcomes(table, stats))
     outcomes = [each for each, _, _ in made]
     columns = {name: _column(table, name) for name in table.metrics}
-    measured = measure(outcomes, columns.values(), stats.confidence, alpha)
+    measured = measure(outcomes, columns.values(), stats.confidence)
     influence = []
     declared = []
     for each, statistic, systems in made:
@@ -140,7 +140,7 @@ def statistics(
         dataset=table.name,
         title=table.title,
         facts={"Systems": len(table.systems)},
-        settings={**of_stats(stats), "permutations": permutations, "alpha": alpha},
+        settings={**of_stats(stats), "permutations": permutations},
         declared=tuple(declared),
         extras=(
             Extra.of("influence", "Correlations without one system", influence, folded=True),
@@ -204,13 +204,11 @@ class Systems(
     ----------
     permutations
         Arrangements of the permutation test of a correlation; all of them where they are fewer.
-    alpha
-        The level at which the printout and the report call a difference significant.
     """
 
     @checked
-    def __init__(self, permutations: Draws = 50_000, alpha: OpenShare = 0.05) -> None:
-        self.permutations, self.alpha = permutations, float(alpha)
+    def __init__(self, permutations: Draws = 50_000) -> None:
+        self.permutations = permutations
 
     def check(self, config: DictConfig) -> None:
         if config.metrics != "all":
@@ -227,4 +225,4 @@ class Systems(
             dataset=DatasetInfo(name=table.name, sources=table.sources, notes=table.notes)
         )
         with record.stage("statistics"):
-            return statistics(table, record.config.stats, self.permutations, self.alpha)
+            return statistics(table, record.config.stats, self.permutations)

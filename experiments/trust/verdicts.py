@@ -18,6 +18,7 @@ from pydantic import Field
 
 from metaeval import installation
 from metaeval.errors import ConfigError, InputError
+from metaeval.experiments.measure import level_of
 from metaeval.experiments.trust.findings import EXPERIMENTS, SOURCES, DeclaredTest
 from metaeval.options import did_you_mean
 from metaeval.overrides import require_listed
@@ -512,7 +513,7 @@ def _compared(
             confidence=rules.confidence,
         )
         tested[a, b] = made._replace(n=sum(row.n for row in of_a))
-    return Comparisons.tested(tested, "mean over tests", family, round(1 - rules.confidence, 12))
+    return Comparisons.tested(tested, "mean over tests", family, level_of(rules.confidence))
 
 
 def _with_ends(

@@ -38,7 +38,7 @@ def controls_of(
     judged: Any = SimpleNamespace(protocol=protocol, higher_is_better=True, judged=captions)
     bare = np.zeros(len(captions), dtype=np.bool_)
     sample = Sample(judged, given.image, counts, (), (), {"x": given}, bare)
-    settings = JudgmentSettings(replicates=len(counts), confidence=0.95, seed=0, alpha=0.05)
+    settings = JudgmentSettings(replicates=len(counts), confidence=0.95, seed=0)
     columns = Columns([*ranked, *blind], ranked, blind)
     dimension = Dimension("x", sample, columns, FittedControls({}, {"x": {}}), settings)
     return dimension.measured().controls
