@@ -23,14 +23,10 @@ from metaeval.experiments.judgments.agreement import (
     system_means,
     system_statistics,
 )
-from metaeval.experiments.judgments.fitted import FittedControls
 from metaeval.experiments.judgments.sample import (
     SYMBOL,
-    Columns,
-    JudgmentSettings,
-    RankedScores,
+    FittedControls,
     Sample,
-    quoted_statistic,
     row_correlations,
     row_counts,
     sample_of,
@@ -42,8 +38,9 @@ from metaeval.experiments.measure import (
     ResampledValue,
     Statistic,
     measure,
+    of_stats,
 )
-from metaeval.experiments.scores import scored_columns
+from metaeval.experiments.scores import scored_columns, upward
 from metaeval.papers.expected import cells_of, values_of
 from metaeval.progress import progress_bar
 from metaeval.results.base import Estimate
@@ -138,11 +135,11 @@ def statistics(
     scored: Sequence[MetricScores],
     fitted: FittedControls,
     config: DictConfig,
-    settings: JudgmentSettings,
 ) -> MeasuredResult:
     """Agreement of every metric with people, and the tests between metrics."""
-    sample, columns = sample_of(judged, settings), Columns.of(scored)
-    made = [Dimension(name, sample, columns, fitted, settings) for name in sample.ratings]
+    sample, stats = sample_of(judged, config.stats), config.stats
+    scores, columns = upward(scored), [c for c, values in scored_columns(scored) if varies(values)]
+    made = [Dimension(name, sample, scores, columns, fitted, stats) for name in sample.ratings]
     tested = [dimension.measured() for dimension in made]
     values: dict[str, Estimates] = {}
     for dimension in made:
@@ -156,10 +153,12 @@ def statistics(
         [row for of in tested for row in of.resampled],
     )
     rated = {name: people_agreement(judged, name) for name in judged.dimensions}
-    rows, facts = [*scored, *made[0].fitted_rows()], judged.facts
+    rows = [*scored, *(fitted_row(name, given) for name, given in made[0].fitted.items())]
+    facts_of = {column.name: _facts_of(given, judged) for column, given in scored_columns(rows)}
+    facts = judged.facts
     return measured.result(
         rows,
-        {column.name: _facts_of(given, sample) for column, given in scored_columns(rows)},
+        facts_of,
         experiment="judgments",
         dataset=judged.name,
         title=judged.title,
@@ -169,7 +168,7 @@ def statistics(
             "Images": facts["images"],
         },
         settings={
-            **settings._asdict(),
+            **of_stats(stats),
             **{name: value for name, value in asdict(judged.protocol).items() if name != "name"},
             "dimensions": judged.dimensions,
         },
@@ -184,7 +183,7 @@ def statistics(
             judged, config.dataset.get("limit"), bool(config.dataset.get("human_reference"))
         ),
         extras=tuple(_extras(judged, sample, made)),
-        notes=tuple(_notes(judged, sample, made, rated, scored)),
+        notes=tuple(_notes(judged, made, rated, scored, facts_of)),
     )
 
 
@@ -195,8 +194,10 @@ class Dimension:
     ----------
     values
         Column → name of a number → its estimate.
-    fitted
-        Fitted control → its predictions.
+    scores
+        Column or fitted control → its scores, more is better.
+    columns
+        The metrics and controls that are compared.
     curves
         Column → the points of its curve of preference.
     """
@@ -205,58 +206,45 @@ class Dimension:
         self,
         name: str,
         sample: Sample,
-        columns: Columns,
+        scores: Mapping[str, Floats],
+        columns: Sequence[ScoreColumn],
         fitted: FittedControls,
-        settings: JudgmentSettings,
+        stats: DictConfig,
     ) -> None:
-        self.name, self.sample, self.settings = name, sample, settings
+        self.name, self.sample, self.stats = name, sample, stats
         self.given = sample.ratings[name]
-        self.statistic = quoted_statistic(sample.judged)
+        self.statistic = sample.judged.protocol.statistic
         self.rows = row_correlations(self.given, sample.counts)
-        self.ranked, self.scored = columns.ranked, columns.all
+        self.fitted = fitted.predicted[name]
+        self.scores = {**scores, **self.fitted}
+        shown = [column for column in columns if column.is_ranked or column.is_control]
+        varying = (column_of(control) for control, of in self.fitted.items() if varies(of))
+        self.columns = [*shown, *varying]
+        self.ranked = [column.name for column in shown if column.is_ranked]
         self.values: dict[str, Estimates] = {}
         self.curves: dict[str, list[dict[str, Any]]] = {}
-        shown = {c.name for c in (*columns.ranked, *columns.controls)}
-        for column in progress_bar(columns.all, desc=f"intervals, {name}"):
-            self.values[column.name] = self._agreement(column)
-            if column.name in shown:
-                further, self.curves[column.name] = further_agreement(
-                    column, self.given, sample, name, settings.confidence
+        names = {column.name for column in shown}
+        for column, given in progress_bar(self.scores.items(), desc=f"intervals, {name}"):
+            self.values[column] = agreement_of(
+                given, self.rows, self.given, sample, self.statistic, stats.confidence
+            )
+            if column in names:
+                further, self.curves[column] = further_agreement(
+                    given, self.given, sample, name, stats.confidence
                 )
-                self.values[column.name] |= further
-        self.fitted = {
-            control: RankedScores(control, predicted)
-            for control, predicted in fitted.predicted[name].items()
-        }
-        for control, column in self.fitted.items():
-            self.values[control] = self._agreement(column)
-            for view in sample.views:  # on a part of the captions it is fitted there
-                ratings = np.where(view.captions, self.given.mean, np.nan)
-                of_part = predictions(
-                    fitted.features[control], ratings, sample.image, settings.seed
-                )
+                self.values[column] |= further
+        for control, features in fitted.features.items():
+            # on a part of the captions it is fitted there
+            for view, captions in sample.views.items():
+                ratings = np.where(captions, self.given.mean, np.nan)
+                of_part = predictions(features, ratings, sample.image, stats.seed)
                 self.values[control] |= of_view(
-                    RankedScores(control, of_part),
-                    self.given,
-                    view,
-                    sample.counts,
-                    self.statistic,
-                    settings.confidence,
-                )
-        for column_name, common in on_common_rows(
-            columns.ranked, self.given, self.statistic
-        ).items():
-            self.values[column_name][f"{self.statistic}_common"] = common
-        self.blind = [*columns.controls, *(c for c in self.fitted.values() if varies(c))]
-
-    def _agreement(self, column: RankedScores) -> Estimates:
-        return agreement_of(
-            column, self.rows, self.given, self.sample, self.statistic, self.settings.confidence
-        )
-
-    def fitted_rows(self) -> list[MetricScores]:
-        """The fitted controls as rows of the run."""
-        return [fitted_row(name, column.scores) for name, column in self.fitted.items()]
+                    of_part, self.given, view, captions, sample.counts, self.statistic,
+                    stats.confidence,
+                )  # fmt: skip
+        metrics = {column: self.scores[column] for column in self.ranked}
+        for column, common in on_common_rows(metrics, self.given, self.statistic).items():
+            self.values[column][f"{self.statistic}_common"] = common
 
     def key(self, name: str) -> str:
         """The key of a measure of this dimension; without its name where it is the only one."""
@@ -275,14 +263,14 @@ class Dimension:
         for view in self.sample.views:  # correlations that the protocol is not quoted by
             for name in SYMBOL:
                 if name != self.statistic:
-                    yield Measure(self.key(f"{name}_{view.name}"), SYMBOL[name], shown=False)
+                    yield Measure(self.key(f"{name}_{view}"), SYMBOL[name], shown=False)
 
     def _rows(self, known: Sequence[str]) -> list[Measure]:
         """All measures that a dimension may have, in the order of the page."""
         quoted = SYMBOL[self.statistic]
         views = [
-            (view.name, f"{quoted}, {view.name} ({int(view.captions.sum()):,})")
-            for view in self.sample.views
+            (view, f"{quoted}, {view} ({int(captions.sum()):,})")
+            for view, captions in self.sample.views.items()
         ]
         by_rating = [
             Measure(name, name.removeprefix(prefix), best="neither", group=group)
@@ -311,8 +299,8 @@ class Dimension:
         """Every pair of metrics by each correlation and by the accuracy; by these and, where the
         systems are known, by the pairs of systems, every metric against the best control."""
         columns = {
-            c.name: np.where(np.isnan(self.given.mean), 0.0, c.scores)
-            for c in (*self.ranked, *self.blind)
+            c.name: np.where(np.isnan(self.given.mean), 0.0, self.scores[c.name])
+            for c in self.columns
         }
         names = [*SYMBOL, "accuracy"]
         if len(self.sample.systems) > 1:
@@ -328,10 +316,7 @@ class Dimension:
             )
             for name in names
         ]
-        free = (-np.inf, np.inf)
-        declared = [ScoreColumn(c.name, bounds=free) for c in self.ranked]
-        declared += [column_of(c.name) for c in self.blind]
-        return measure(outcomes, declared, self.settings.confidence)
+        return measure(outcomes, self.columns, self.stats.confidence)
 
 
 class ScoreStatistic(Statistic):
@@ -344,7 +329,7 @@ class ScoreStatistic(Statistic):
     def of(self, column: Floats) -> ResampledValue:
         given, sample = self.dimension.given, self.dimension.sample
         if self.name == "accuracy":
-            return pair_accuracy(column, given, sample)
+            return pair_accuracy(column, given, sample.counts)[0]
         if self.name in SYMBOL:
             value, replicates = (getattr(x, self.name) for x in self.dimension.rows(column))
         else:
@@ -402,7 +387,7 @@ def published_correlations(
     There are none under another protocol, where only a part of the data is used, or where a
     person's caption joined THumB's references.
     """
-    statistic = quoted_statistic(judged)
+    statistic = judged.protocol.statistic
     if limit is not None or judged.facts["judged_in_files"] != _WHOLE.get(judged.name):
         return ()
     values: dict[str, dict[str, float]] = {}
@@ -424,13 +409,14 @@ def published_correlations(
     return ()
 
 
-def _facts_of(scores: Floats, sample: Sample) -> dict[str, int | float | None]:
+def _facts_of(scores: Floats, judged: Judgments) -> dict[str, int | float | None]:
     """Captions with and without a score, different scores, and the share of pairs with ties."""
     missing = np.isnan(scores)
+    bare = np.array([not j.references for j in judged.judged], dtype=np.bool_)
     return {
         "n": int((~missing).sum()),
         "n_nan": int(missing.sum()),
-        "n_nan_without_references": int((missing & sample.without_references).sum()),
+        "n_nan_without_references": int((missing & bare).sum()),
         "n_distinct": len(np.unique(scores[~missing])),
         "ties": ties(scores).pairs,
     }
@@ -460,7 +446,7 @@ def _extras(judged: Judgments, sample: Sample, made: Sequence[Dimension]) -> Ite
     counts = {
         **{title: judged.facts[fact] for fact, title in COUNTS.items()},
         **{f"Rows, {name}": n for name, n in row_counts(judged).items()},
-        **{f"Captions, {view.name}": int(view.captions.sum()) for view in sample.views},
+        **{f"Captions, {view}": int(captions.sum()) for view, captions in sample.views.items()},
         **{f"Mean words of {name}": mean for name, mean in _mean_words(judged).items()},
     }
     yield Extra.of(
@@ -473,11 +459,11 @@ def _extras(judged: Judgments, sample: Sample, made: Sequence[Dimension]) -> Ite
         "system_means",
         "Mean scores and ratings of systems",
         (
-            {"dimension": d.name, "metric": c.name, "system": system, "score": x, "human": y}
+            {"dimension": d.name, "metric": name, "system": system, "score": x, "human": y}
             for d in made
-            for c in (*d.scored, *d.fitted.values())
+            for name, scores in d.scores.items()
             for system, x, y in (
-                system_means(c, d.given, sample) if len(sample.systems) > 1 else ()
+                system_means(scores, d.given, sample) if len(sample.systems) > 1 else ()
             )
         ),
         kind="data",
@@ -486,10 +472,10 @@ def _extras(judged: Judgments, sample: Sample, made: Sequence[Dimension]) -> Ite
 
 def _notes(
     judged: Judgments,
-    sample: Sample,
     made: Sequence[Dimension],
     rated: Mapping[str, PeopleAgreement | None],
     scored: Sequence[MetricScores],
+    facts_of: Mapping[str, Mapping[str, Any]],
 ) -> Iterator[str]:
     """What a reader may look up."""
     people = [
@@ -506,19 +492,17 @@ def _notes(
     yield from fill_sentences(OF_DATA, protocol=judged.protocol, people="; ".join(people))
     for dimension in made:
         yield from _warnings(dimension)
-    yield from _without_scores(scored, sample)
+    yield from _without_scores(scored, facts_of)
     tried = any("winning_rate" in of for d in made for of in d.values.values())
     yield from fill_sentences([ALT_TEST], epsilon=EPSILON if tried else None)
 
 
 def _warnings(dimension: Dimension) -> Iterator[str]:
     """Numbers of a dimension that need care."""
-    values = {c.name: dimension.values[c.name] for c in dimension.ranked}
-    few = [
-        f"{c.name} ({n} values)"
-        for c in dimension.ranked
-        if (n := len(np.unique(c.scores[~np.isnan(c.scores)]))) < FEW_VALUES
-    ]
+    values = {name: dimension.values[name] for name in dimension.ranked}
+    distinct = {name: np.unique(dimension.scores[name]) for name in dimension.ranked}
+    numbers = {name: int((~np.isnan(of)).sum()) for name, of in distinct.items()}
+    few = [f"{name} ({n} values)" for name, n in numbers.items() if n < FEW_VALUES]
     tied = [name for name, each in values.items() if (each["tied"].value or 0) >= NEARLY_ALL]
     drawn = [(each["accuracy"].n or 0, int(each["pairs"].value or 0)) for each in values.values()]
     n, total = max(drawn, key=lambda pair: pair[1], default=(0, 0))
@@ -536,10 +520,12 @@ def _warnings(dimension: Dimension) -> Iterator[str]:
     )
 
 
-def _without_scores(scored: Sequence[MetricScores], sample: Sample) -> Iterator[str]:
+def _without_scores(
+    scored: Sequence[MetricScores], facts_of: Mapping[str, Mapping[str, Any]]
+) -> Iterator[str]:
     unscored: dict[tuple[Any, ...], list[str]] = {}
     for column, values in scored_columns(scored):
-        facts = _facts_of(values, sample)
+        facts = facts_of[column.name]
         if column.part_of is None and facts["n_nan"]:
             counts = (facts["n_nan"], len(values), facts["n_nan_without_references"])
             unscored.setdefault(counts, []).append(column.name)

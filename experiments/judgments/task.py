@@ -13,12 +13,12 @@ from omegaconf import DictConfig, OmegaConf
 from metaeval.data.judgments.judged import Judgments
 from metaeval.experiments.base import Experiment, MetricExperiment, ToScore
 from metaeval.experiments.forced_choice.task import ForcedChoiceAgreement
-from metaeval.experiments.judgments.fitted import FittedControls, fitted_controls
 from metaeval.experiments.judgments.sample import (
-    JudgmentSettings,
+    FittedControls,
+    fitted_controls,
     row_counts,
-    write_judged_scores,
     write_judgments,
+    write_score_columns,
 )
 from metaeval.experiments.judgments.statistics import statistics
 from metaeval.experiments.printout import spread
@@ -29,7 +29,7 @@ from metaeval.experiments.record import (
     language_note,
     record_counts,
 )
-from metaeval.experiments.scores import score_all
+from metaeval.experiments.scores import score_all, scored_columns
 from metaeval.metrics.base import Metric
 from metaeval.metrics.judge.diagnostics import RatedCaption
 from metaeval.options import checked
@@ -126,18 +126,12 @@ class HumanCorrelation(
         captions[SYSTEM] = [j.system for j in data.judged]
         results = score_all(metrics.values(), data.dataset, captions, record.config)
         fitted = fitted_controls(data, self.fitted, record.config)
-        write_judged_scores(record.out, results, fitted.columns())
+        parts = [(column.name, values) for column, values in scored_columns(results)]
+        write_score_columns(record.out, "caption", [*parts, *fitted.columns()])
         return Scores(results, fitted)
 
     def statistics(self, data: Judgments, scores: Scores, record: RunRecord) -> MeasuredResult:
-        stats = record.config.stats
-        settings = JudgmentSettings(
-            replicates=stats.replicates,
-            confidence=stats.confidence,
-            seed=stats.seed,
-            fitted=self.fitted,
-        )
-        return statistics(data, scores.metrics, scores.fitted, record.config, settings)
+        return statistics(data, scores.metrics, scores.fitted, record.config)
 
     def rated_captions(self, data: Judgments) -> Sequence[RatedCaption]:
         means = {name: data.means(name) for name in data.dimensions}

@@ -22,7 +22,7 @@ from metaeval.errors import ConfigError
 from metaeval.experiments.fitted import predictions
 from metaeval.experiments.judgments import task
 from metaeval.experiments.judgments.agreement import on_common_rows
-from metaeval.experiments.judgments.sample import RankedScores, Ratings
+from metaeval.experiments.judgments.sample import Ratings
 from metaeval.experiments.judgments.statistics import people_agreement, published_correlations
 from metaeval.metrics.base import Metric
 from metaeval.metrics.meteor.metric import Meteor
@@ -353,15 +353,16 @@ def test_metrics_are_compared_on_the_rows_that_all_could_score() -> None:
         np.arange(6), np.array([1.0, 2, 3, 1, 2, 3]), np.array([1.0, 2, 3, 1, 2, 3]),
         np.array([0, 0, 0, 1, 1, 1]), 2,
     )  # fmt: skip
-    whole = RankedScores("whole", np.array([1.0, 2, 3, 3, 2, 1]))
-    part = RankedScores("part", np.array([1.0, 2, 3, np.nan, np.nan, np.nan]))
-    few = RankedScores("few", np.array([1.0, 2, *[np.nan] * 4]))
-    common = on_common_rows([whole, part, few], given, "kendall_tau_b")
+    whole = np.array([1.0, 2, 3, 3, 2, 1])
+    part = np.array([1.0, 2, 3, np.nan, np.nan, np.nan])
+    few = np.array([1.0, 2, *[np.nan] * 4])
+    columns = {"whole": whole, "part": part, "few": few}
+    common = on_common_rows(columns, given, "kendall_tau_b")
     # on all rows `whole` is 0 on average; on those that `part` has it is as good
     assert {name: (c.n, c.value) for name, c in common.items()} == {
         "whole": (3, pytest.approx(1, abs=1e-12)), "part": (3, pytest.approx(1, abs=1e-12)),
     }  # fmt: skip
-    assert on_common_rows([whole, whole], given, "kendall_tau_b") == {}
+    assert on_common_rows({"whole": whole, "same": whole}, given, "kendall_tau_b") == {}
 
 
 @pytest.mark.parametrize(
