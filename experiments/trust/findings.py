@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from metaeval.data.judgments.pascal50s import LABELS
-from metaeval.experiments.arena.statistics import AGREEMENT, SYSTEMS
+from metaeval.experiments.arena.task import AGREEMENT, SYSTEMS
 from metaeval.experiments.attack.statistics import RESISTS
 from metaeval.experiments.choices import MEAN
 from metaeval.experiments.sensitivity.extras import KIND, POSITIVES

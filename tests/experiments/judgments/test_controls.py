@@ -11,7 +11,7 @@ from omegaconf import OmegaConf
 from scipy.stats import kendalltau, t
 
 from metaeval.experiments.judgments.sample import FittedControls, Ratings, Sample
-from metaeval.experiments.judgments.statistics import Dimension
+from metaeval.experiments.judgments.task import Dimension
 from metaeval.results.comparison import AgainstControl
 from metaeval.runs.records import ScoreColumn
 from metaeval.stats.ordering.tie_calibration import tie_calibration

@@ -23,7 +23,7 @@ from metaeval.experiments.fitted import predictions
 from metaeval.experiments.judgments import task
 from metaeval.experiments.judgments.agreement import on_common_rows
 from metaeval.experiments.judgments.sample import Ratings
-from metaeval.experiments.judgments.statistics import people_agreement, published_correlations
+from metaeval.experiments.judgments.task import people_agreement, published_correlations
 from metaeval.metrics.base import Metric
 from metaeval.metrics.meteor.metric import Meteor
 from metaeval.metrics.ngram.bleu import Bleu

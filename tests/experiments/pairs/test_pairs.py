@@ -13,7 +13,7 @@ from metaeval.data.pairs.benchmarks import load_sugarcrepe
 from metaeval.errors import ConfigError
 from metaeval.experiments.choices import PairSample
 from metaeval.experiments.measure import Items, Measurements
-from metaeval.experiments.pairs.statistics import (
+from metaeval.experiments.pairs.task import (
     BOTH,
     MEAN,
     PARAPHRASE,
