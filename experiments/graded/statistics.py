@@ -14,14 +14,15 @@ from omegaconf import DictConfig
 from metaeval.corruptions.base import Corruption
 from metaeval.data.dataset import CaptionDataset
 from metaeval.experiments.graded.column import (
+    POWER,
     ColumnRecord,
     Curve,
     Design,
     Row,
     column_statistics,
     comparable_statistics,
+    compare_columns,
 )
-from metaeval.experiments.graded.differences import POWER, ComparedColumn, compare_columns
 from metaeval.experiments.measure import of_stats
 from metaeval.results.base import NEW, MetricResult
 from metaeval.results.graded import CEILING, MEASURES, SWEEP_MEASURES, paper_distance
@@ -129,20 +130,23 @@ def statistics(
     images = pd.Index(captions[IMAGE_ID].unique())
     sets = set_table(captions)
     design = _design(captions, images, sets, floor, config.stats)
-    columns = _computed_columns(results, score_tables(out, images, design.names), design)
+    tables = score_tables(out, images, design.names)
+    columns = {
+        column.name: column_statistics(design, column, scored.family, tables[column.name])
+        for scored in results
+        for column in (scored.columns if scored.status == "ok" else ())
+    }
     rows = _rows_by_extra(columns)
     metrics = _metric_results(results, columns, corruptions)
     printed, others = _published(metrics, published)
     if published is not None and published.comparable:
         _add_published(rows.get("seeds", []), printed)
     comparisons, controls, resampled = compare_columns(
-        [compared for compared, _ in columns.values()],
+        list(columns.values()),
         lambda scores: comparable_statistics(scores, design.levels, design.counts),
         design.confidence,
     )
-    worst = {
-        name: images[list(record.worst_images)].tolist() for name, (_, record) in columns.items()
-    }
+    worst = {name: images[record.worst_images].tolist() for name, record in columns.items()}
     notes = fill_sentences(
         NOTES,
         unchanged=", ".join(_unchanged(sets)),
@@ -191,35 +195,12 @@ def _design(
     )
 
 
-def _computed_columns(
-    results: Sequence[MetricScores], tables: Mapping[str, Sequence[Floats]], design: Design
-) -> dict[str, tuple[ComparedColumn, ColumnRecord]]:
-    """Column that ran → what it is compared by, and its statistics."""
-    made = {}
-    for scored in results:
-        for column in scored.columns if scored.status == "ok" else ():
-            values = tables[column.name]
-            # the scores of the ceiling are levels, which have no curve
-            has_curve = column.part_of is None and scored.family != CEILING
-            record, comparable = column_statistics(
-                design if has_curve else design._replace(curve=None),
-                values,
-                column.higher_is_better,
-            )
-            better = values[0] if column.higher_is_better else -values[0]
-            compared = ComparedColumn(column, scored.family, better, comparable)
-            made[column.name] = compared, record
-    return made
-
-
-def _rows_by_extra(
-    columns: Mapping[str, tuple[ComparedColumn, ColumnRecord]],
-) -> dict[str, list[dict[str, Any]]]:
+def _rows_by_extra(columns: Mapping[str, ColumnRecord]) -> dict[str, list[dict[str, Any]]]:
     """Name of an extra → its rows of all columns."""
     rows: dict[str, list[dict[str, Any]]] = {}
-    for name, (compared, record) in columns.items():
+    for name, record in columns.items():
         for extra, of_column in record.rows.items():
-            more = {"control": compared.column.control} if extra == "dose_points" else {}
+            more = {"control": record.column.control} if extra == "dose_points" else {}
             of_extra = rows.setdefault(extra, [])
             of_extra += [{"metric": name, **row, **more} for row in of_column]
     return rows
@@ -227,7 +208,7 @@ def _rows_by_extra(
 
 def _metric_results(
     results: Sequence[MetricScores],
-    columns: Mapping[str, tuple[ComparedColumn, ColumnRecord]],
+    columns: Mapping[str, ColumnRecord],
     corruptions: Sequence[Corruption],
 ) -> list[MetricResult]:
     """The results of all columns, with how their training relates to the run."""
@@ -236,7 +217,7 @@ def _metric_results(
         drawn = scored.training.drawn if scored.training is not None else ()
         versions = versions_in_training(drawn, corruptions)
         for c, column in enumerate(scored.columns):
-            numbers = columns[column.name][1].measured if column.name in columns else None
+            numbers = columns[column.name].measured if column.name in columns else None
             metrics.append(scored.result(c, numbers, versions=versions))
     return metrics
 
