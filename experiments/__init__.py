@@ -8,8 +8,7 @@ from metaeval.experiments.record import (
     dataset_info,
     describe_dataset,
     require_captions,
-    write_references,
-    write_versions,
+    write_dataset,
 )
 from metaeval.experiments.scores import open_store, score_all, write_scores
 from metaeval.metrics.base import Metric
@@ -39,7 +38,6 @@ __all__ = [
     "open_store",
     "require_captions",
     "score_all",
-    "write_references",
+    "write_dataset",
     "write_scores",
-    "write_versions",
 ]

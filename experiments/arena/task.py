@@ -4,16 +4,34 @@ Which of two captions of an image is better? How often does a metric prefer the 
 rank the systems that wrote the captions as the winners do? See docs/arena.md.
 """
 
-import numpy as np
-import pandas as pd
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from itertools import chain, combinations, compress
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from omegaconf import DictConfig
+from scipy.stats import rankdata
+
 from metaeval.data.judgments.battles import Battles
 from metaeval.data.judgments.pascal50s import ForcedChoice
 from metaeval.errors import InputError
 from metaeval.experiments import ConfigError, Extra, Floats, Measure, MeasuredResult, RunRecord
-from metaeval.experiments.choices import ChoiceExperiment, ChoiceScores, PairSample, choice_items, choice_outcomes, counted_facts, credit, disagreements, equally_long, over_draws, restricted, word_counts
+from metaeval.experiments.choices import (
+    ChoiceExperiment,
+    ChoiceScores,
+    PairSample,
+    choice_items,
+    choice_outcomes,
+    counted_facts,
+    credit,
+    disagreements,
+    equally_long,
+    over_draws,
+    restricted,
+    word_counts,
+)
 from metaeval.experiments.judgments.agreement import system_correlations
 from metaeval.experiments.measure import Measurements, Outcomes, level_of, measure, of_stats
 from metaeval.experiments.scores import scored_columns
@@ -24,10 +42,6 @@ from metaeval.stats.agreement.systems import rank_clusters
 from metaeval.stats.preference.bradley_terry import BradleyTerry, bradley_terry
 from metaeval.stats.preference.difference import preference_curve
 from metaeval.stats.significance.comparison import compare
-from omegaconf import DictConfig
-from scipy.stats import rankdata
-from typing import Any, NamedTuple
-
 
 EQUAL = {
     "half": "A tie of the metric, or a battle without a winner, counts one half",
@@ -150,7 +164,9 @@ class Arena(
         systems = getattr(data, "systems", ())
         arena = BattleSample(data, winners(data, gaps, by), sample, stats, systems)
         columns = [column for column, _ in scored_columns(scores.results) if column.name != by]
-        tested = _outcomes(arena, {c.name: scores.gaps[c.name] for c in columns}, self.length_tolerance)
+        tested = _outcomes(
+            arena, {c.name: scores.gaps[c.name] for c in columns}, self.length_tolerance
+        )
         declared = [each.measure for each in tested]
         measured = measure(tested, columns, stats.confidence)
         ranking, fit, unranked = rankings(arena)

@@ -39,9 +39,8 @@ from metaeval.experiments.base import MetricExperiment
 from metaeval.experiments.measure import measure
 from metaeval.experiments.record import (
     RunRecord,
-    dataset_info,
     require_captions,
-    write_references,
+    write_dataset,
     write_versions,
 )
 from metaeval.experiments.scores import open_store, score_all, write_scores
@@ -138,8 +137,7 @@ class Attack(
         inflation_images: NonNegativeInt = 50,
         pool_images: NonNegativeInt = 100,
     ) -> None:
-        self.images, self.edits, self.inflation_images = images, edits, inflation_images
-        self.pool_images = pool_images
+        self.images, self.inflation_images, self.pool_images = images, inflation_images, pool_images
         self._systems: dict[str, Mapping[ImageId, str]] = {}
         self.budgets = tuple(int(b) for b in budgets)
         ascending = sorted(set(self.budgets)) == list(self.budgets)
@@ -148,11 +146,7 @@ class Attack(
                 f"task.budgets: {list(self.budgets)} is not an ascending list of numbers of calls; "
                 "give, for example, [0,10,100]"
             )
-
-    @property
-    def limits(self) -> SearchLimits:
-        """What a search may spend."""
-        return SearchLimits(self.budgets[-1], self.edits)
+        self.limits = SearchLimits(self.budgets[-1], edits)
 
     def load(self, config: DictConfig) -> CaptionDataset:
         dataset: CaptionDataset = super().load(config)
@@ -171,9 +165,7 @@ class Attack(
 
     def write_versions(self, data: CaptionDataset, record: RunRecord) -> None:
         human = ((i, _human(text)) for i, text in zip(data.image_ids, data.human, strict=True))
-        write_versions(record.out, human)
-        write_references(record.out, data, record.config)
-        record.update(dataset=dataset_info(data))
+        write_dataset(record, data, human)
 
     def score(
         self, data: CaptionDataset, metrics: Mapping[str, Metric], record: RunRecord
@@ -279,7 +271,7 @@ class Attack(
     def statistics(
         self, data: CaptionDataset, scores: AttackScores, record: RunRecord
     ) -> MeasuredResult:
-        stats = record.config.stats
+        stats, fluency = record.config.stats, scores.material.fluency
         columns = {s.family: s.columns[headline_column(s.columns)] for s in scores.metrics}
         attacked = self._attacked(scores, columns, stats)
         tested = measure(
@@ -299,9 +291,20 @@ class Attack(
             facts={
                 "Images": len(data),
                 "Calls per image": self.budgets[-1],
-                "Changed words": f"at most {self.edits}",
+                "Changed words": f"at most {self.limits.edits}",
             },
-            settings=self._settings(data, scores, record.config),
+            settings={
+                "rule": rule_of(data) or "",
+                "budgets": self.budgets,
+                "max_edits": self.limits.edits,
+                "seed": record.config.seed,
+                "n_images": len(data),
+                "fluent": CENTRAL if fluency is not None else None,
+                "no_fluency": scores.no_fluency,
+                "lengths": fluency.lengths if fluency is not None else None,
+                "confidence": 0.95,
+                "replicates": stats.replicates,
+            },
             declared=declared(self.budgets[-1]),
             notes=tuple(fill_sentences(NOTES, rule=rule_of(data))),
             caveat="".join(fill_sentences(CAVEATS, no_fluency=scores.no_fluency)),
@@ -323,23 +326,6 @@ class Attack(
             for scored in scores.metrics
             if scored.family in scores.attacked and scored.status == "ok"
         }  # fmt: skip
-
-    def _settings(
-        self, data: CaptionDataset, scores: AttackScores, config: DictConfig
-    ) -> dict[str, Any]:
-        fluency = scores.material.fluency
-        return {
-            "rule": rule_of(data) or "",
-            "budgets": self.budgets,
-            "max_edits": self.edits,
-            "seed": config.seed,
-            "n_images": len(data),
-            "fluent": CENTRAL if fluency is not None else None,
-            "no_fluency": scores.no_fluency,
-            "lengths": fluency.lengths if fluency is not None else None,
-            "confidence": 0.95,
-            "replicates": config.stats.replicates,
-        }
 
     def _examples(self, data: CaptionDataset, scores: AttackScores) -> Extra:
         """The first successes against each metric."""

@@ -25,16 +25,12 @@ Row = dict[str, Any]
 
 
 class SentenceScores(NamedTuple):
-    """A column of sentence scores, float64 [systems, images], and the metric that it is of."""
+    """A column of sentence scores, float64 [systems, images], more being better, and the metric
+    that it is of."""
 
     column: ScoreColumn
     values: Floats
     family: str
-
-    @property
-    def upward(self) -> Floats:
-        """The values, more being better."""
-        return _upward(self.column, self.values)
 
 
 AGREEMENT = "Agreement of metrics on {}: Kendall's τ-b"
@@ -59,9 +55,9 @@ def agreement_matrices(
     sentences = [score for score in sentences if score.column.part_of is None]
     if not sentences:
         return []
-    points = answers(np.array([_upward(s.column, s.points[:, None]) for s in systems])).tau()
-    drawn = answers(np.array([_upward(s.column, s.drawn) for s in systems])).tau_of_each()
-    within = answers(np.array([score.upward for score in sentences]))
+    points = answers(np.array([upward(s.column, s.points[:, None]) for s in systems])).tau()
+    drawn = answers(np.array([upward(s.column, s.drawn) for s in systems])).tau_of_each()
+    within = answers(np.array([score.values for score in sentences]))
     n_images = counts.shape[1]
 
     def matrix(level: str, names: Sequence[str], tau: Floats, replicates: Floats | None) -> Extra:
@@ -76,7 +72,7 @@ def agreement_matrices(
         return Extra.of(f"agreement-{level}", title, records, kind="matrix", folded=folded)
 
     whole, names = [s.column.name for s in systems], [s.column.name for s in sentences]
-    every = kendall_matrix([score.upward for score in sentences])
+    every = kendall_matrix([score.values for score in sentences])
     return [
         matrix("within-image", names, within.tau(), within.tau_resampled(counts)),
         matrix("systems", whole, points, drawn),
@@ -105,7 +101,7 @@ def metric_disagreements(
             votes.setdefault(score.family, score)
     values = np.full(len(images), np.nan)
     if votes:
-        values = disagreement(np.array([score.upward for score in votes.values()]))
+        values = disagreement(np.array([score.values for score in votes.values()]))
     names = [score.column.name for score in votes.values()]
     return names, pd.DataFrame({"image_id": images, "disagreement": values})
 
@@ -177,7 +173,8 @@ def human_matrix(rows: Sequence[Mapping[str, Any]]) -> Extra:
     return Extra.of("human", title, records.values(), kind="matrix")
 
 
-def _upward(column: ScoreColumn, values: Floats) -> Floats:
+def upward(column: ScoreColumn, values: Floats) -> Floats:
+    """The values of a column, more being better."""
     return values if column.higher_is_better else -values
 
 

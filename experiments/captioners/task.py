@@ -30,6 +30,7 @@ from metaeval.experiments.captioners.agreement import (
     human_matrix,
     mean_with_others,
     metric_disagreements,
+    upward,
 )
 from metaeval.experiments.captioners.systems import (
     MEAN,
@@ -306,22 +307,18 @@ def _computed(
     ranked: list[ScoredSystems] = []
     sentences: list[SentenceScores] = []
     duels: list[Row] = []
-    total = len(scores.systems) + len(scores.against_human)
-    with progress_bar(total=total, desc="statistics") as bar:
-        for family in scores.systems:
-            scored = family.scored
-            if scored.scores is not None:
-                values = image_by_set(machines, scored.scores, images, settings.systems)
-                ranked += scored_systems(family, machines, images, settings)
-                sentences += [
-                    SentenceScores(column, values[:, :, c].T, scored.family)
-                    for c, column in enumerate(scored.columns)
-                ]
-            bar.update()
-        for family in scores.against_human:
-            sets = [*settings.systems, HUMAN]
-            duels += against_human(family, captions, images, sets, settings.counts, stats)
-            bar.update()
+    for family in progress_bar(scores.systems, desc="systems"):
+        scored = family.scored
+        if scored.scores is not None:
+            values = image_by_set(machines, scored.scores, images, settings.systems)
+            ranked += scored_systems(family, machines, images, settings)
+            sentences += [
+                SentenceScores(column, upward(column, values[:, :, c].T), scored.family)
+                for c, column in enumerate(scored.columns)
+            ]
+    for family in progress_bar(scores.against_human, desc="systems against Human"):
+        sets = [*settings.systems, HUMAN]
+        duels += against_human(family, captions, images, sets, settings.counts, stats)
     return ranked, sentences, duels
 
 

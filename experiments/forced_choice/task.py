@@ -4,11 +4,24 @@ People chose one of two captions of an image: how often does a metric choose as 
 docs/judgments.md.
 """
 
-import numpy as np
 from collections.abc import Iterator, Mapping
-from metaeval.data.judgments.pascal50s import ForcedChoice, LABELS
+
+import numpy as np
+
+from metaeval.data.judgments.pascal50s import LABELS, ForcedChoice
 from metaeval.experiments import Extra, Floats, Measure, MeasuredResult, RunRecord
-from metaeval.experiments.choices import ChoiceExperiment, ChoiceScores, MEAN, PairSample, choice_items, choice_outcomes, counted_facts, credit, disagreements, over_draws
+from metaeval.experiments.choices import (
+    MEAN,
+    ChoiceExperiment,
+    ChoiceScores,
+    PairSample,
+    choice_items,
+    choice_outcomes,
+    counted_facts,
+    credit,
+    disagreements,
+    over_draws,
+)
 from metaeval.experiments.measure import Mask, Outcomes, measure, of_stats
 from metaeval.experiments.record import counted_noun
 from metaeval.experiments.scores import scored_columns
@@ -16,7 +29,6 @@ from metaeval.papers.expected import cells_of, item_of
 from metaeval.results.base import Estimate
 from metaeval.results.measured import PublishedValues
 from metaeval.results.notes import fill_sentences
-from omegaconf import DictConfig
 
 DESCRIBED = (
     "{title}: {n:,} pairs of captions, {labels} labels, with {references}, {draws}; {records}"

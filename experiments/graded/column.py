@@ -1,37 +1,46 @@
 """The statistics of one column of scores."""
 
 import math
-import numpy as np
-import numpy.typing as npt
-import pandas as pd
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
-from metaeval.config import metric_names
-from metaeval.corruptions.base import Corruption
-from metaeval.data.dataset import CaptionDataset, ImageId
-from metaeval.errors import ConfigError
-from metaeval.experiments.measure import Outcomes, ResampledValue, Statistic, level_of, measure, once_each
-from metaeval.experiments.scores import score_all, scored_columns
-from metaeval.metrics.base import Metric
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from metaeval.experiments.measure import (
+    Outcomes,
+    ResampledValue,
+    Statistic,
+    level_of,
+    measure,
+    once_each,
+)
 from metaeval.results.base import Cell, Estimate, Measured
 from metaeval.results.comparison import AgainstControl, Comparisons, Power
 from metaeval.results.graded import CEILING, MEASURES, SWEEP_MEASURES, dose_rows, record_cells
 from metaeval.results.resampled import Resampled
 from metaeval.results.run import Measure
-from metaeval.runs.records import HUMAN, ScoreColumn, Version
-from metaeval.scoring import MetricScores
+from metaeval.runs.records import ScoreColumn
 from metaeval.stats.correlation.rank_order import rank_order, rank_order_within, rank_orders_within
 from metaeval.stats.dose import dose_record
-from metaeval.stats.ordering.graded import GradedRecord, ResampledGraded, graded_result, selected_statistics
+from metaeval.stats.ordering.graded import (
+    GradedRecord,
+    ResampledGraded,
+    graded_result,
+    selected_statistics,
+)
 from metaeval.stats.ordering.pairwise import pairwise, worst_first, worst_inversion
 from metaeval.stats.resampling.bootstrap import Counts, defined_replicates, resampled_means
 from metaeval.stats.resampling.items import Floats
 from metaeval.stats.resampling.replicates import Replicates, replicate_statistics
 from metaeval.stats.significance.comparison import on_common_items, resampled_difference
-from metaeval.stats.significance.paired_differences import detectable_difference, images_needed, paired_difference
-from omegaconf import DictConfig, OmegaConf
-from typing import Any, NamedTuple
+from metaeval.stats.significance.paired_differences import (
+    detectable_difference,
+    images_needed,
+    paired_difference,
+)
 
 POWER = 0.8
 WORST_IMAGES = 200  # how many of a column's worst inversions are named
@@ -149,9 +158,7 @@ def column_statistics(
             "clearest_step": clearest,
         },
     )
-    severity = worst_inversion(
-        values.T, design.levels, design.applied.T, higher_is_better=higher
-    )
+    severity = worst_inversion(values.T, design.levels, design.applied.T, higher_is_better=higher)
     # the scores of the ceiling are levels, which have no curve
     has_curve = column.part_of is None and family != CEILING
     return ColumnRecord(

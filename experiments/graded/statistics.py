@@ -25,7 +25,7 @@ from metaeval.experiments.graded.column import (
 )
 from metaeval.experiments.measure import of_stats
 from metaeval.results.base import NEW, MetricResult
-from metaeval.results.graded import CEILING, MEASURES, SWEEP_MEASURES, paper_distance
+from metaeval.results.graded import MEASURES, SWEEP_MEASURES, paper_distance
 from metaeval.results.measured import SETS, Extra, MeasuredResult, PublishedValues
 from metaeval.results.notes import fill_sentences
 from metaeval.results.run import PublishedInfo

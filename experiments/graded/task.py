@@ -10,12 +10,16 @@ run is comparable only with the same images, sets and rules.
 """
 
 import logging
-import numpy as np
-import pandas as pd
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from hydra.utils import get_object
 from inspect import signature
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from hydra.utils import get_object
+from omegaconf import DictConfig, OmegaConf
+
 from metaeval.choices import list_choices
 from metaeval.config import component, compose_config, metric_names
 from metaeval.corruptions.base import Corruption
@@ -25,13 +29,13 @@ from metaeval.data.dataset import CaptionDataset, ImageId
 from metaeval.errors import ConfigError
 from metaeval.experiments.base import MetricExperiment, ToScore
 from metaeval.experiments.graded.statistics import statistics
-from metaeval.experiments.record import RunRecord, dataset_info, require_captions, write_references, write_versions
+from metaeval.experiments.record import RunRecord, require_captions, write_dataset
 from metaeval.experiments.scores import score_all, scored_columns, write_scores
 from metaeval.experiments.stored_results import write_seed_scores
 from metaeval.metrics.base import Metric
 from metaeval.options import Rate, did_you_mean, problems
 from metaeval.papers.expected import values_of
-from metaeval.results.graded import MEASURES, leading_column
+from metaeval.results.graded import leading_column
 from metaeval.results.measured import MeasuredResult
 from metaeval.results.notes import fill_sentences
 from metaeval.results.run import PublishedInfo
@@ -39,11 +43,6 @@ from metaeval.runs import files
 from metaeval.runs.records import CAPTION, HUMAN, IMAGE_ID, LEVEL, ScoreColumn, Version
 from metaeval.schema import Degrees
 from metaeval.scoring import CEILING, MetricScores
-from metaeval.stats.correlation.rank_order import rank_order, rank_order_within
-from metaeval.stats.ordering.pairwise import pairwise
-from metaeval.stats.resampling.items import Floats
-from omegaconf import DictConfig, OmegaConf
-from typing import Any, Literal
 
 log = logging.getLogger(__name__)
 
@@ -167,14 +166,9 @@ class Graded(
 
     def write_versions(self, data: CaptionDataset, record: RunRecord) -> None:
         corruptions = self.corruptions(record.config)
-        write_versions(record.out, versions(data, corruptions, record.config.seed))
-        write_references(record.out, data, record.config)
-        facts: dict[str, Any] = {}
-        for corruption in corruptions:
-            facts.update(corruption.facts())
+        write_dataset(record, data, versions(data, corruptions, record.config.seed))
         record.update(
-            dataset=dataset_info(data),
-            corruption=facts,
+            corruption={k: fact for each in corruptions for k, fact in each.facts().items()},
             published=self.published(data, record.config),
         )
 

@@ -184,9 +184,7 @@ def _replacement(scores: Floats, given: Ratings, sample: Sample, dimension: str)
     for row, j in zip(ratings, judged, strict=True):
         row[[place[name] for name in j.raters]] = j.human[dimension] if j.raters else ()
     try:
-        made = alt_test(
-            to_rating_scale(scores, ratings, given.image), ratings, epsilon=EPSILON
-        )
+        made = alt_test(to_rating_scale(scores, ratings, given.image), ratings, epsilon=EPSILON)
     except InputError:  # too few captions, or ratings sorted within captions
         return {}
     tested = made.n_items[made.n_items >= LEAST_ITEMS]
@@ -204,9 +202,7 @@ def _soft_pairwise(scores: Floats, given: Ratings, sample: Sample) -> Estimates:
     return {} if np.isnan(made) else {"soft_pairwise_accuracy": Estimate(value=made)}
 
 
-def score_groups(
-    scores: Floats, given: Ratings, counts: Counts, confidence: float
-) -> Estimates:
+def score_groups(scores: Floats, given: Ratings, counts: Counts, confidence: float) -> Estimates:
     """The mean score of captions that people rated alike, and how far it lies above the group
     below, in standard deviations of all scores; nothing where there are fewer than two groups.
 
@@ -430,9 +426,7 @@ def of_view(
     weighted = WeightedCorrelations(x, y, unit, given.n_images, names=(statistic,))
     n_images = len(np.unique(unit[~np.isnan(x)]))
     values, n = correlations(x, y), int((~np.isnan(x)).sum())
-    estimates = {
-        f"{name}_{view}": Estimate(value=getattr(values, name), n=n) for name in SYMBOL
-    }
+    estimates = {f"{name}_{view}": Estimate(value=getattr(values, name), n=n) for name in SYMBOL}
     replicates = getattr(weighted.of(counts), statistic)
     tested = Estimate.resampled(getattr(values, statistic), replicates, confidence, n_images, n)
     return {**estimates, f"{statistic}_{view}": tested}

@@ -6,19 +6,58 @@ metrics agrees more? See docs/judgments.md for the protocols and the meaning of 
 
 from __future__ import annotations
 
-import numpy as np
-import pandas as pd
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import asdict, replace
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+from omegaconf import DictConfig, OmegaConf
+
 from metaeval.data.judgments.judged import Judgments
 from metaeval.experiments.base import Experiment, MetricExperiment, ToScore
 from metaeval.experiments.fitted import column_of, fitted_row, predictions
 from metaeval.experiments.forced_choice.task import ForcedChoiceAgreement
-from metaeval.experiments.judgments.agreement import EPSILON, Estimates, agreement_of, further_agreement, of_view, on_common_rows, pair_accuracy, ratings_of, system_means, system_statistics
-from metaeval.experiments.judgments.sample import FittedControls, SYMBOL, Sample, fitted_controls, row_correlations, row_counts, sample_of, varies, write_judgments, write_score_columns
-from metaeval.experiments.measure import Measurements, Outcomes, ResampledValue, Statistic, measure, of_stats
+from metaeval.experiments.judgments.agreement import (
+    EPSILON,
+    Estimates,
+    agreement_of,
+    further_agreement,
+    of_view,
+    on_common_rows,
+    pair_accuracy,
+    ratings_of,
+    system_means,
+    system_statistics,
+)
+from metaeval.experiments.judgments.sample import (
+    SYMBOL,
+    FittedControls,
+    Sample,
+    fitted_controls,
+    row_correlations,
+    row_counts,
+    sample_of,
+    varies,
+    write_judgments,
+    write_score_columns,
+)
+from metaeval.experiments.measure import (
+    Measurements,
+    Outcomes,
+    ResampledValue,
+    Statistic,
+    measure,
+    of_stats,
+)
 from metaeval.experiments.printout import spread
-from metaeval.experiments.record import RunRecord, image_paths, language_info, language_note, record_counts
+from metaeval.experiments.record import (
+    RunRecord,
+    image_paths,
+    language_info,
+    language_note,
+    record_counts,
+)
 from metaeval.experiments.scores import score_all, scored_columns, upward
 from metaeval.metrics.base import Metric
 from metaeval.metrics.judge.diagnostics import RatedCaption
@@ -34,8 +73,6 @@ from metaeval.scoring import MetricScores
 from metaeval.stats.agreement.ceiling import rater_agreement, sorted_rows
 from metaeval.stats.correlation.kendall import ties
 from metaeval.stats.resampling.items import Floats
-from omegaconf import DictConfig, OmegaConf
-from typing import Any, Literal, NamedTuple
 
 DESCRIBED = (
     "{title}: {facts[judged]:,} captions of {facts[images]:,} images{language}, {rows} rows "
@@ -50,6 +87,8 @@ class Scores(NamedTuple):
 
     metrics: list[MetricScores]
     fitted: FittedControls
+
+
 FEW_VALUES = 20  # τ-c of a column with fewer different scores depends on how many they are
 FEW_PAIRS = 30  # below this an accuracy has a note with its number of pairs
 NEARLY_ALL = 0.9  # the share of pairs made ties from which a tie calibration gets a warning

@@ -23,16 +23,14 @@ from metaeval.experiments.localisation.explained import suspicion
 from metaeval.experiments.measure import Items, MeanOutcome, Outcomes, measure, of_stats
 from metaeval.experiments.record import (
     RunRecord,
-    dataset_info,
     language_note,
-    write_references,
-    write_versions,
+    write_dataset,
 )
 from metaeval.experiments.scores import (
     explain_captions,
     open_store,
     score_all,
-    scored_columns,
+    upward,
     write_scores,
 )
 from metaeval.metrics.base import Metric
@@ -127,11 +125,11 @@ def outcome(score: float, without: Floats, wrong: Bools) -> tuple[float, float]:
 def outcomes(captions: Sequence[MarkedCaption], scores: Floats) -> tuple[Floats, Floats]:
     """`auc` and `first` [n] of all captions, from the scores of each caption and of the caption
     without each word, one after another."""
-    found, start = [], 0
-    for caption in captions:
-        end = start + 1 + len(caption.words)
-        found.append(outcome(scores[start], scores[start + 1 : end], np.array(caption.wrong)))
-        start = end
+    ends = np.cumsum([1 + len(caption.words) for caption in captions])
+    found = [
+        outcome(of[0], of[1:], np.array(caption.wrong))
+        for caption, of in zip(captions, np.split(scores, ends[:-1]), strict=True)
+    ]
     aucs, firsts = np.array(found, dtype=np.float64).reshape(-1, 2).T
     return aucs, firsts
 
@@ -191,9 +189,7 @@ class Localisation(
         )
 
     def write_versions(self, data: MarkedData, record: RunRecord) -> None:
-        write_versions(record.out, _versions(data))
-        write_references(record.out, data.judged.dataset, record.config)
-        record.update(dataset=dataset_info(data.judged.dataset))
+        write_dataset(record, data.judged.dataset, _versions(data))
 
     def to_score(self, data: MarkedData, record: RunRecord) -> Iterable[ToScore]:
         return [ToScore(data.judged.dataset, _captions(data))]
@@ -217,8 +213,19 @@ class Localisation(
         stats, captions = record.config.stats, data.captions
         labels, image = encode([c.image for c in captions])
         columns = [column for scored in scores.metrics for column in scored.columns]
+        made = {name: outcomes(captions, of) for name, of in upward(scores.metrics).items()}
+        aucs, firsts = ({name: of[k] for name, of in made.items()} for k in (0, 1))
+        # explanations are compared with what controls reach without words
+        controls = {c.name for c in columns if c.is_control}
+        known = [n for n, of in aucs.items() if n in controls and not np.isnan(of).all()]
+        explained = {**{name: aucs[name] for name in known}, **scores.explained}
+        items = Items(image)
+        mean = MeanOutcome(items, items.resamples(stats))
         measured = measure(
-            self._outcomes(captions, scores, Items(image), stats),
+            [
+                Outcomes(each, of_columns, mean, family=each.key)
+                for each, of_columns in zip(MEASURES, (aucs, firsts, explained), strict=True)
+            ],
             columns,
             stats.confidence,
         )
@@ -242,30 +249,6 @@ class Localisation(
             declared=tuple(m for m in MEASURES if m.key != EXPLAINED or scores.explained),
             notes=(BY_CHANCE.format(100 * chance), *NOTES),
         )
-
-    @staticmethod
-    def _outcomes(
-        captions: Sequence[MarkedCaption],
-        scores: LocalisationScores,
-        items: Items,
-        stats: DictConfig,
-    ) -> list[Outcomes]:
-        """The outcomes of the captions by each measure. Explanations are compared with what
-        controls reach without words."""
-        aucs: dict[str, Floats] = {}
-        firsts: dict[str, Floats] = {}
-        controls = []
-        for column, values in scored_columns(scores.metrics):
-            upward = values if column.higher_is_better else -values
-            aucs[column.name], firsts[column.name] = outcomes(captions, upward)
-            if column.is_control and not np.isnan(aucs[column.name]).all():
-                controls.append(column.name)
-        explained = {**{name: aucs[name] for name in controls}, **scores.explained}
-        mean = MeanOutcome(items, items.resamples(stats))
-        return [
-            Outcomes(measure, of_columns, mean, family=measure.key)
-            for measure, of_columns in zip(MEASURES, (aucs, firsts, explained), strict=True)
-        ]
 
 
 def _explained_aucs(

@@ -4,16 +4,40 @@ Pairs of a true and a false caption of one image, scored by every metric and con
 two does it prefer? See docs/pairs.md.
 """
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import product
+from typing import Any, Literal, NamedTuple
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import product
+from omegaconf import DictConfig
+
 from metaeval.config import build_all, selected
 from metaeval.data.dataset import Absent
 from metaeval.data.pairs.pairs import CaptionPairs
-from metaeval.experiments import ConfigError, Extra, Floats, Measure, MeasuredResult, Metric, MetricExperiment, MetricScores, RunRecord, ToScore, dataset_info, score_all
-from metaeval.experiments.choices import MEAN, PairSample, credit, equally_long, greatest_errors, restricted
+from metaeval.experiments import (
+    ConfigError,
+    Extra,
+    Floats,
+    Measure,
+    MeasuredResult,
+    Metric,
+    MetricExperiment,
+    MetricScores,
+    RunRecord,
+    ToScore,
+    dataset_info,
+    score_all,
+)
+from metaeval.experiments.choices import (
+    MEAN,
+    PairSample,
+    credit,
+    equally_long,
+    greatest_errors,
+    restricted,
+)
 from metaeval.experiments.fitted import TEXT, caption_features, fitted_row, predictions
 from metaeval.experiments.measure import Items, Mask, Measurements, Outcomes, measure, of_stats
 from metaeval.experiments.record import counted_noun, language_note
@@ -25,8 +49,6 @@ from metaeval.runs import files
 from metaeval.runs.records import CAPTION, IMAGE_ID, ITEM, RIVAL, ScoreColumn
 from metaeval.stats.ordering.detection import classification
 from metaeval.stats.resampling.items import encode, mean_of_known
-from omegaconf import DictConfig
-from typing import Any, Literal, NamedTuple
 
 DESCRIBED = (
     "{title}: {facts[pairs]:,} {what} of {facts[images]:,} images, {kinds}; the true caption of "
@@ -307,7 +329,11 @@ class TrueAgainstFalse(
             extras=tuple(extra for extra in extras if extra.rows or extra.kind == "data"),
             notes=(
                 *notes,
-                *(MISSING.format(k, of["n_nan"], len(data)) for k, of in facts.items() if of["n_nan"]),
+                *(
+                    MISSING.format(k, of["n_nan"], len(data))
+                    for k, of in facts.items()
+                    if of["n_nan"]
+                ),
             ),
             facts={
                 "Triplets" if data.triplets else "Pairs": data.facts["pairs"],

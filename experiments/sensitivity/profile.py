@@ -6,26 +6,23 @@ where a score is missing or nothing was changed.
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from metaeval import installation
-from metaeval.corruptions.base import Corruption, KINDS, SEVERITIES
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from metaeval.corruptions.base import SEVERITIES
 from metaeval.data.content_words import content_words
-from metaeval.data.dataset import CaptionDataset
 from metaeval.data.tidy import letters_and_digits
-from metaeval.experiments.graded.task import configured
-from metaeval.experiments.measure import ResampledValue, Statistic, once_each
-from metaeval.options import unknown
+from metaeval.experiments.measure import ResampledValue, Statistic
 from metaeval.results.base import Estimate
 from metaeval.results.run import CorruptionInfo
 from metaeval.stats.ordering.detection import Auc, auc_within_images, detection, drawn_sums, won
 from metaeval.stats.resampling.bootstrap import Counts
 from metaeval.stats.resampling.items import Floats
 from metaeval.stats.significance.comparison import is_significant
-from omegaconf import DictConfig, OmegaConf
-from typing import Any, Literal, NamedTuple, cast
 
 Sets = Sequence[CorruptionInfo]
 

@@ -2,17 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from omegaconf import DictConfig
+
 from metaeval.data.dataset import CaptionDataset
 from metaeval.experiments.fitted import caption_features, predictions
 from metaeval.experiments.graded.statistics import image_by_set, score_tables
-from metaeval.experiments.measure import Items, MeanOutcome, Measurements, Outcomes, ResampledValue, Statistic, level_of, measure, of_stats, once_each
-from metaeval.experiments.sensitivity.profile import NO_OP, REFERENCE, REWRITE, AucOfSets, MeanAuc, Rewrites, SensitivityCell, Sets, Sorts, auc_of_sets, by_kind, cell_verdict, profile, replicated_mean, severities, severity_order, sort_of_rewrite, summarised
-from metaeval.results.base import Cell, Estimate, Measured
-from metaeval.results.measured import EXAMPLES, Extra, MeasuredResult, SETS
+from metaeval.experiments.measure import (
+    Items,
+    MeanOutcome,
+    Measurements,
+    Outcomes,
+    level_of,
+    measure,
+    of_stats,
+    once_each,
+)
+from metaeval.experiments.sensitivity.profile import (
+    NO_OP,
+    REFERENCE,
+    REWRITE,
+    AucOfSets,
+    MeanAuc,
+    Rewrites,
+    SensitivityCell,
+    Sets,
+    Sorts,
+    auc_of_sets,
+    by_kind,
+    cell_verdict,
+    profile,
+    replicated_mean,
+    severities,
+    severity_order,
+    sort_of_rewrite,
+    summarised,
+)
+from metaeval.results.base import Estimate
+from metaeval.results.measured import EXAMPLES, SETS, Extra, MeasuredResult
 from metaeval.results.notes import fill_sentences
 from metaeval.results.run import Measure
 from metaeval.results.sentences import join_names
@@ -22,9 +55,6 @@ from metaeval.scoring import MetricScores
 from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts
 from metaeval.stats.resampling.items import Floats
 from metaeval.stats.significance.comparison import adjusted_in_family
-from omegaconf import DictConfig
-from pathlib import Path
-from typing import Any, NamedTuple
 
 SEVERITY = "severity_order"
 LANGUAGE_MODEL = "bigram_model"  # the family of the control that knows fluency alone

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import median
+from typing import cast
+
+from omegaconf import DictConfig, OmegaConf
+
 from metaeval import installation
-from metaeval.corruptions.base import Corrupted, Corruption, KINDS, SEVERITIES
+from metaeval.corruptions.base import KINDS, Corrupted, Corruption
 from metaeval.corruptions.language.parsed import parse
 from metaeval.data.dataset import CaptionDataset, ImageId
 from metaeval.errors import ConfigError
 from metaeval.experiments.base import MetricExperiment
 from metaeval.experiments.fitted import TEXT, fitted_row
 from metaeval.experiments.graded.task import configured
-from metaeval.experiments.measure import ResampledValue, once_each
-from metaeval.experiments.record import RunRecord, dataset_info, require_captions, write_references, write_versions
+from metaeval.experiments.record import RunRecord, require_captions, write_dataset
 from metaeval.experiments.scores import score_all, write_scores
 from metaeval.experiments.sensitivity.statistics import predict_harmlessness, statistics
 from metaeval.metrics.base import Metric
@@ -25,13 +27,7 @@ from metaeval.results.run import CorruptionInfo
 from metaeval.runs import files
 from metaeval.runs.records import HUMAN, Version
 from metaeval.scoring import MetricScores
-from metaeval.stats.ordering.detection import drawn_sums, won
-from metaeval.stats.resampling.bootstrap import Counts
-from metaeval.stats.resampling.items import Floats
 from metaeval.text.tokenizers.base import forget_texts
-from omegaconf import DictConfig, OmegaConf
-from statistics import median
-from typing import cast
 
 OWN = ("callable", "file", "mixture")
 TRUTH = "truth"  # the kind of corruptions that know the scene
@@ -85,9 +81,8 @@ class Sensitivity(
             raise ConfigError(f"no corruption in {self.corruptions} can be made of {data.name}")
         entries: list[CorruptionInfo] = []
         made = self._made(data, corruptions, record.config.seed, entries)
-        write_versions(record.out, made)
-        write_references(record.out, data, record.config)
-        record.update(dataset=dataset_info(data), corruptions=tuple(entries))
+        write_dataset(record, data, made)
+        record.update(corruptions=tuple(entries))
         parse.cache_clear()  # parsed captions take 100 MB and are not needed any more
 
     @staticmethod

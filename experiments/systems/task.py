@@ -104,9 +104,7 @@ class SystemAgreement(Statistic):
         return row
 
 
-def statistics(
-    table: SystemsTable, stats: DictConfig, permutations: int
-) -> MeasuredResult:
+def statistics(table: SystemsTable, stats: DictConfig, permutations: int) -> MeasuredResult:
     """Every metric against every column of people, in every set of systems."""
     made = list(_outcomes(table, stats))
     outcomes = [each for each, _, _ in made]

@@ -9,7 +9,7 @@ import json
 import os
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import cast
 
 from omegaconf import DictConfig, ListConfig, OmegaConf, open_dict
 
@@ -61,7 +61,12 @@ KEY = "key"  # in the folder of an item: what its run follows from, as a digest
 _SHARED = ("metric", "metrics", "device", "offline", "cache", "paths", "seed")
 
 
-class Trust(Streaming):
+class Trust(
+    Streaming,
+    name="trust",
+    title="Trust: which metric for what?",
+    question="Which metric can I trust, and for what?",
+):
     """A battery of experiments, and for every use and metric a skill by declared rules.
 
     Parameters
@@ -77,10 +82,6 @@ class Trust(Streaming):
     highlight
         Columns that the page marks, next to the user's own.
     """
-
-    name: ClassVar[str] = "trust"
-    title: ClassVar[str] = "Trust: which metric for what?"
-    question: ClassVar[str] = "Which metric can I trust, and for what?"
 
     def __init__(
         self,
@@ -122,15 +123,22 @@ class Trust(Streaming):
             runs = _battery_runs(battery, config, record, out / ITEMS)
             reruns = {
                 seed: _battery_runs(
-                    battery, _with_seed(config, seed), record, out / ITEMS / f"seed{seed}"
+                    battery,
+                    cast(DictConfig, OmegaConf.merge(config, {"seed": seed})),
+                    record,
+                    out / ITEMS / f"seed{seed}",
                 )
                 for seed in self.seeds
                 if seed != config.seed
             }
-        contents = {_content(out / run.directory): run.id for run in runs if run.directory}
+        contents = {
+            file_sha256(out / run.directory / files.STATISTICS): run.id
+            for run in runs
+            if run.directory
+        }
         for folder in map(user_path, self.runs):
             run = _given(folder, [r.id for r in (*runs, *given)])
-            if (content := _content(folder)) in contents:
+            if (content := file_sha256(folder / files.STATISTICS)) in contents:
                 same = contents[content]
                 print(f"{folder}: the same result as {same}; it counts once", flush=True)
                 continue
@@ -176,12 +184,6 @@ def _battery_runs(
         return_free_memory()
         print(f"{place} of {len(battery.items)}{seed}: {_line(run)}", flush=True)
     return runs
-
-
-def _with_seed(config: DictConfig, seed: int) -> DictConfig:
-    reseeded = copy.deepcopy(config)
-    reseeded.seed = seed
-    return reseeded
 
 
 def _item(name: str, overrides: Sequence[str], outer: DictConfig, folder: Path) -> ItemRun:
@@ -296,11 +298,6 @@ def _resampled(folder: Path) -> tuple[Resampled, ...]:
     """The replicates of a run; none where it has none, or an older version wrote it."""
     path = folder / files.REPLICATES
     return read_resampled(path) if path.exists() else ()
-
-
-def _content(folder: Path) -> str:
-    """What is the same for two folders of one run, whatever their names."""
-    return file_sha256(folder / files.STATISTICS)
 
 
 def _given(folder: Path, taken: Sequence[str]) -> ItemRun:

@@ -20,12 +20,12 @@ from metaeval.experiments.pairs.task import (
     SHOWN,
     TRUE,
     ScoredPairs,
+    TrueAgainstFalse,
     accuracies,
     comparison_credit,
     measure_key,
     refined,
 )
-from metaeval.experiments.pairs.task import TrueAgainstFalse
 from metaeval.results.measured import MeasuredResult
 from metaeval.runs import files as results
 from metaeval.runs.records import ScoreColumn
