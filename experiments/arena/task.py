@@ -157,16 +157,15 @@ class Arena(
     def statistics(
         self, data: ForcedChoice, scores: ChoiceScores, record: RunRecord
     ) -> MeasuredResult:
-        """Agreement of every metric with the winners, rankings of systems, tests between metrics."""
+        """Agreement of every metric with the winners, rankings of systems, tests of metrics."""
         stats, by = record.config.stats, self.winner
         gaps = {name: over_draws(by_n[data.n_references[0]]) for name, by_n in scores.gaps.items()}
         sample = PairSample.of(choice_items(data), data.category, stats)
         systems = getattr(data, "systems", ())
         arena = BattleSample(data, winners(data, gaps, by), sample, stats, systems)
         columns = [column for column, _ in scored_columns(scores.results) if column.name != by]
-        tested = _outcomes(
-            arena, {c.name: scores.gaps[c.name] for c in columns}, self.length_tolerance
-        )
+        by_draw = {c.name: scores.gaps[c.name] for c in columns}
+        tested = _outcomes(arena, by_draw, self.length_tolerance)
         declared = [each.measure for each in tested]
         measured = measure(tested, columns, stats.confidence)
         ranking, fit, unranked = rankings(arena)

@@ -93,11 +93,12 @@ def _first_calls(
         calls = [traces[i].first(partial(succeeds, i)) for i in rows]
         return np.array([c if c is not None else np.inf for c in calls], dtype=np.float64)
 
+    def has_edits(most: int, trial: Trial, _: int) -> bool:
+        return trial.draft.edits <= most
+
     first = {name: first_successes(t, lambda t, i: True) for name, t in outcome.false.items()}
     first[LENGTH] = first_successes(main, lambda t, i: abs(len(t.draft.words) - lengths[i]) <= 1)
-    return first, {
-        k: first_successes(main, lambda t, i, k=k: t.draft.edits <= k) for k in range(edits + 1)
-    }
+    return first, {k: first_successes(main, partial(has_edits, k)) for k in range(edits + 1)}
 
 
 def attack_statistics(

@@ -180,7 +180,7 @@ def upward(column: ScoreColumn, values: Floats) -> Floats:
 
 def caption_lengths(
     machines: pd.DataFrame, references: Mapping[Any, Sequence[str]]
-) -> dict[str, Row]:
+) -> dict[Any, dict[Any, Any]]:
     """System → the mean `words` of its captions, their mean `ratio` to the mean words of the
     image's references, and the share `longer` than every reference; NaN without references.
 
