@@ -20,10 +20,13 @@ from metaeval.data.judgments.table import load_table
 from metaeval.doctor import find_dataset
 from metaeval.errors import ConfigError
 from metaeval.experiments.fitted import predictions
-from metaeval.experiments.judgments import task
 from metaeval.experiments.judgments.agreement import on_common_rows
 from metaeval.experiments.judgments.sample import Ratings
-from metaeval.experiments.judgments.task import people_agreement, published_correlations
+from metaeval.experiments.judgments.task import (
+    HumanCorrelation,
+    people_agreement,
+    published_correlations,
+)
 from metaeval.metrics.base import Metric
 from metaeval.metrics.meteor.metric import Meteor
 from metaeval.metrics.ngram.bleu import Bleu
@@ -195,8 +198,10 @@ def test_the_stored_result_of_other_ratings_is_not_taken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table, n_computed = own_table(tmp_path, 8), []
-    compute = task.statistics
-    monkeypatch.setattr(task, "statistics", lambda *a: n_computed.append(1) or compute(*a))
+    compute = HumanCorrelation.statistics
+    monkeypatch.setattr(
+        HumanCorrelation, "statistics", lambda *a: n_computed.append(1) or compute(*a)
+    )
     given = ("dataset=table", f"dataset.file={table}", "metrics=[bleu]")
     first, second = (run_in(tmp_path, *given, out=out) for out in "ab")
     assert (second, len(n_computed)) == (first, 1)
