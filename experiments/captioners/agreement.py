@@ -90,7 +90,7 @@ def mean_with_others(matrix: Extra, metric: str) -> float | None:
 
 def metric_disagreements(
     sentences: Sequence[SentenceScores], images: pd.Index[Any]
-) -> tuple[list[str], pd.DataFrame]:
+) -> tuple[list[str], list[Row]]:
     """Which columns vote, and the metrics' disagreement on every image.
 
     Each metric has one vote: its first headline column.
@@ -103,7 +103,8 @@ def metric_disagreements(
     if votes:
         values = disagreement(np.array([score.values for score in votes.values()]))
     names = [score.column.name for score in votes.values()]
-    return names, pd.DataFrame({"image_id": images, "disagreement": values})
+    of_images = zip(images.tolist(), values.tolist(), strict=True)
+    return names, [{"image_id": image, "disagreement": value} for image, value in of_images]
 
 
 OF_RHO = ("rank_order_rho", "rank_order_rho_tie_mean", "rank_order_rho_tie_std")

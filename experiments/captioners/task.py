@@ -9,11 +9,10 @@ import logging
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 
 from metaeval.config import load_dataset
 from metaeval.data.dataset import CaptionDataset, ImageId, RecordCount
@@ -54,13 +53,12 @@ from metaeval.experiments.record import (
 )
 from metaeval.experiments.scores import write_scores
 from metaeval.metrics.base import Metric
-from metaeval.options import Draws, checked
+from metaeval.options import Draws, checked, unknown
 from metaeval.progress import progress_bar
 from metaeval.results.base import Estimate, Measured, MetricResult
 from metaeval.results.measured import Extra, MeasuredResult, SystemRanking
 from metaeval.results.run import Measure
 from metaeval.runs import files
-from metaeval.runs.files import spreadsheet_cell
 from metaeval.runs.records import HUMAN, IMAGE_ID, SET, Version
 from metaeval.scoring import SystemScores
 from metaeval.stats.correlation.rank_order import tie_breaking_seeds
@@ -138,17 +136,14 @@ class Captioners(
         self.permutations, self.baseline, self.fields = permutations, baseline, fields
 
     def also_named(self, config: DictConfig) -> Collection[str]:
-        return {HUMAN, *_results_files(config)}
+        return {HUMAN, *find_system_files(config.get("captions"))}
 
     def check(self, config: DictConfig) -> None:
-        systems = _results_files(config)
+        systems = find_system_files(config.get("captions"))
         if HUMAN in systems:
             raise ConfigError(f"'{HUMAN}' is the name of people's captions; rename the system")
         if self.baseline is not None and self.baseline not in systems:
-            known = ", ".join(systems)
-            raise ConfigError(
-                f"task.baseline: unknown system '{self.baseline}'; choose from {known}"
-            )
+            raise unknown("task.baseline", "system", self.baseline, systems)
         least = max(1, math.comb(len(systems), 2)) / (self.permutations + 1)
         if least > 1 - config.stats.confidence:
             log.warning(
@@ -160,7 +155,7 @@ class Captioners(
     def load(self, config: DictConfig) -> CaptionerData:
         dataset: CaptionDataset = load_dataset(config)
         known = frozenset(dataset.pool_ids) | frozenset(dataset.image_ids) | dataset.excluded_ids
-        paths = _results_files(config)
+        paths = find_system_files(config.get("captions"))
         systems = tuple(
             read_system_captions(path, name, known, self.fields) for name, path in paths.items()
         )
@@ -251,7 +246,6 @@ class Captioners(
         heads = [score for score in ranked if score.column.headline]
         matrices = agreement_matrices(ranked, sentences, counts, stats.confidence)
         votes, by_image = metric_disagreements(sentences, images)
-        _write_disagreement(record.out / files.DISAGREEMENT, by_image)
         references = dict(zip(data.everyone.image_ids, data.everyone.references, strict=True))
         lengths = caption_lengths(machines, references)
         systems = _rankings(ranked, heads, settings)
@@ -283,16 +277,11 @@ class Captioners(
                 *(*matrices, *([human_matrix(duels)] if duels else ())),
                 Extra.of("captions", "Captions by system", of_systems, folded=True),
                 at_equal_length(heads, lengths, settings),
-                *_data_extras(ranked, systems, duels, scores, by_image["disagreement"].dropna()),
+                *_data_extras(ranked, systems, duels, scores, by_image),
             ),
             notes=tuple(_notes(of_systems, data.dataset, ranked)),
             caveat=_copied(of_systems, data.dataset, COPIED),
         )
-
-
-def _write_disagreement(path: Path, by_image: pd.DataFrame) -> None:
-    cells = by_image.map(spreadsheet_cell)
-    files.atomic(path, lambda p: cells.to_csv(p, index=False, lineterminator="\n"))
 
 
 def _computed(
@@ -327,7 +316,7 @@ def _data_extras(
     systems: Mapping[str, SystemRanking],
     duels: Sequence[Row],
     scores: CaptionerScores,
-    disagreement: "pd.Series[float]",
+    disagreement: Sequence[Row],
 ) -> Iterator[Extra]:
     """Yield the tests between systems, and what only the files have."""
     yield Extra.of(
@@ -336,12 +325,11 @@ def _data_extras(
         _tests(ranked, systems),
         folded=True,
     )
-    mean = [{"n_images": len(disagreement), "mean": disagreement.mean()}]
     for name, title, rows in (
         ("systems", "Scores of systems", _scores(ranked, systems)),
         (files.AGAINST_HUMAN, "Systems against Human", duels),
         ("signatures_against_human", "Signatures against Human", _signatures(scores)),
-        ("disagreement", "Disagreement of metrics, averaged over images", mean),
+        ("disagreement", "Disagreement of metrics on each image", disagreement),
     ):
         yield Extra.of(name, title, rows, kind="data")
 
@@ -481,12 +469,6 @@ def n_references(captions: Mapping[ImageId, str], dataset: CaptionDataset) -> in
         for image, caption in captions.items()
         if caption
     )
-
-
-def _results_files(config: DictConfig) -> dict[str, Path]:
-    """System → its file, as `captions` names them."""
-    given = config.get("captions")
-    return find_system_files(OmegaConf.to_object(given) if OmegaConf.is_config(given) else given)
 
 
 def _versions(data: CaptionerData) -> Iterator[tuple[ImageId, Version]]:

@@ -522,23 +522,23 @@ def published_correlations(
     statistic = judged.protocol.statistic
     if limit is not None or judged.facts["judged_in_files"] != _WHOLE.get(judged.name):
         return ()
-    values: dict[str, dict[str, float]] = {}
     if judged.protocol.name == "clipscore2021" and judged.name in _CLIPSCORE_2021:
-        item, dimension = _CLIPSCORE_2021[judged.name]
-        if dimension in judged.dimensions:
-            key = _key(statistic, dimension, judged.dimensions)
-            printed = values_of("hessel2021clipscore", item)
-            values = {metric: {key: value / 100} for metric, value in printed.items()}
-        return (PublishedValues(source=CLIPSCORE, values=values),)
-    if judged.name == "thumb" and not human_reference and statistic == "pearson":
-        for part, item in (("", "everyone"), ("_without Human", "machines")):
-            for metric, of_metric in cells_of("kasai2022thumb", item).items():
-                for dimension, value in of_metric.items():
-                    if dimension in judged.dimensions:
-                        key = _key(statistic + part, dimension, judged.dimensions)
-                        values.setdefault(metric, {})[key] = value
-        return (PublishedValues(source=THUMB, values=values),)
-    return ()
+        source, (item, rated) = CLIPSCORE, _CLIPSCORE_2021[judged.name]
+        printed = values_of("hessel2021clipscore", item)
+        cells = {"": {metric: {rated: value / 100} for metric, value in printed.items()}}
+    elif judged.name == "thumb" and not human_reference and statistic == "pearson":
+        source, parts = THUMB, {"": "everyone", "_without Human": "machines"}
+        cells = {part: cells_of("kasai2022thumb", item) for part, item in parts.items()}
+    else:
+        return ()
+    values: dict[str, dict[str, float]] = {}
+    for part, of_metrics in cells.items():
+        for metric, of_metric in of_metrics.items():
+            for dimension, value in of_metric.items():
+                if dimension in judged.dimensions:
+                    key = _key(statistic + part, dimension, judged.dimensions)
+                    values.setdefault(metric, {})[key] = value
+    return (PublishedValues(source=source, values=values),)
 
 
 def _facts_of(scores: Floats, judged: Judgments) -> dict[str, int | float | None]:

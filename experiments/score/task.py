@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 
 from metaeval import progress
 from metaeval.compute.networks import keep_networks
@@ -203,10 +203,10 @@ class ScoreTables(
 
     def stream(self, metrics: Mapping[str, Metric], record: RunRecord) -> MeasuredResult:
         config, out = record.config, record.out
-        given = OmegaConf.to_container(config.captions) if OmegaConf.is_config(config.captions) \
-            else config.captions  # fmt: skip
-        paths = table_files(given, "captions")  # type: ignore[arg-type]
-        dataset = self._dataset(config)
+        paths = table_files(config.captions, "captions")
+        # the rows of dataset=references contain their references
+        has_own = config.dataset.get("_target_") == f"{__name__}.own_references"
+        dataset: CaptionDataset | None = None if has_own else self.load(config)
         known = None if dataset is None else frozenset(dataset.image_ids)
         tidy = Tidy()
         with record.stage("reading"):
@@ -257,12 +257,6 @@ class ScoreTables(
             ),
             caveat=_caveat(results),
         )
-
-    def _dataset(self, config: DictConfig) -> CaptionDataset | None:
-        if config.dataset.get("_target_") == f"{__name__}.own_references":
-            return None
-        dataset: CaptionDataset = self.load(config)
-        return dataset
 
     def _score(
         self, parts: Parts, metrics: Mapping[str, Metric], bound: Mapping[str, MetricScores],
