@@ -124,10 +124,29 @@ class Graded(
         return [*([Random()] if self.floor else []), *configured(config.get("corruption"))]
 
     def published(self, dataset: CaptionDataset, config: DictConfig) -> PublishedInfo | None:
-        """The published values, if there are any for this experiment."""
+        """The published values, and why this run differs from the paper's protocol, if it does;
+        `None` where there are none for this experiment."""
         if self.preset is None:
             return None
-        return published_values(self.preset, dataset, config)
+        _, paper = PRESETS[self.preset]
+        ours = {key: value for key, value in config.corruption.items() if key != "_target_"}
+        differs = [key for key, value in paper.items() if ours.get(str(key)) != value]
+        other = (note.rstrip(".") for note in dataset.notes if "not the captions" in note)
+        reasons = fill_sentences(
+            WHY_NOT,
+            dataset=dataset.name if dataset.name != "coco_val2017" else None,
+            note=next(other, None),
+            images=len(dataset) if len(dataset) != 5000 else None,
+            references="four" if {len(refs) for refs in dataset.references} != {4} else None,
+            differs=", ".join(f"corruption.{key}" for key in differs),
+        )
+        why_not = next(reasons, None)
+        return PublishedInfo(
+            source=SOURCE,
+            comparable=why_not is None,
+            why_not=why_not,
+            rank_order_rho=values_of(PAPER, self.preset),
+        )
 
     def check(self, config: DictConfig) -> None:
         self.corruptions(config)
@@ -204,7 +223,7 @@ class Graded(
             self.corruptions(record.config),
             self.name,
             self.floor,
-            self.published(data, record.config),
+            record.info.published,
         )
 
     def explained(self, data: CaptionDataset) -> CaptionDataset:
@@ -223,28 +242,6 @@ class Graded(
             m.name: tuple(dict.fromkeys((*worst.get(m.name, ()), *leading)))
             for m in summary.metrics
         }
-
-
-def published_values(preset: str, dataset: CaptionDataset, config: DictConfig) -> PublishedInfo:
-    """The published values, and why this run differs from the paper's protocol, if it does."""
-    _, paper = PRESETS[preset]
-    ours = {key: value for key, value in config.corruption.items() if key != "_target_"}
-    differs = [key for key, value in paper.items() if ours.get(str(key)) != value]
-    reasons = fill_sentences(
-        WHY_NOT,
-        dataset=dataset.name if dataset.name != "coco_val2017" else None,
-        note=next((note.rstrip(".") for note in dataset.notes if "not the captions" in note), None),
-        images=len(dataset) if len(dataset) != 5000 else None,
-        references="four" if {len(refs) for refs in dataset.references} != {4} else None,
-        differs=", ".join(f"corruption.{key}" for key in differs),
-    )
-    why_not = next(reasons, None)
-    return PublishedInfo(
-        source=SOURCE,
-        comparable=why_not is None,
-        why_not=why_not,
-        rank_order_rho=values_of(PAPER, preset),
-    )
 
 
 def ceiling(captions: pd.DataFrame) -> MetricScores:

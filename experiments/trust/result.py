@@ -19,9 +19,9 @@ from metaeval.experiments.trust.verdicts import (
     Use,
     UseCells,
     Uses,
-    admitted,
     judged,
     robustness,
+    why_not_counted,
 )
 from metaeval.metrics.adapters.bank import BankMetric
 from metaeval.metrics.adapters.own import ScoresFileMetric
@@ -281,28 +281,23 @@ def _tests(use: Use, given: Sequence[tuple[ItemRun, DeclaredTest]], uses: Uses) 
             },
             metric_why_not=_why_not(use, run, test.corrupted),
         )
-        tests.append(admitted(made, uses.rules, blind))
+        tests.append(made._replace(why_not=why_not_counted(made, uses.rules, blind)))
     return tests
 
 
 def _why_not(use: Use, run: ItemRun, corrupted: bool) -> dict[str, str]:
-    """Metric → why a test of this run does not count for it."""
+    """Metric → why a test of this run does not count for it: it is the rule that decides there, or
+    it was chosen, or trained, on such a test."""
     reasons = {}
     for metric in run.metrics:
-        why = use.circular.get(metric.family) or _why_learned(metric, corrupted, run.experiment)
-        if why is not None:
-            reasons[metric.name] = why
+        name, training = metric.name, metric.training
+        if metric.family in use.circular:
+            reasons[name] = use.circular[metric.family]
+        elif training is not None and run.experiment in training.chosen_on:
+            reasons[name] = f"{name} was chosen on experiment={run.experiment}"
+        elif corrupted and metric.column.learned_from_corruptions:
+            reasons[name] = f"{name} was trained on corrupted captions"
     return reasons
-
-
-def _why_learned(metric: MetricResult, corrupted: bool, experiment: str) -> str | None:
-    """Why a metric's evidence does not count: it was chosen, or trained, on such a test."""
-    training = metric.training
-    if training is not None and experiment in training.chosen_on:
-        return f"{metric.name} was chosen on experiment={experiment}"
-    if corrupted and metric.column.learned_from_corruptions:
-        return f"{metric.name} was trained on corrupted captions"
-    return None
 
 
 def _joined(texts: Iterable[str]) -> str:
