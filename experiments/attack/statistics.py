@@ -1,7 +1,5 @@
 """What searches found, as numbers: of each metric, and of transfer."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """`experiment=attack`: search for captions that fool each metric."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """`experiment=combine`: does a combination of metrics beat its best part?"""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple

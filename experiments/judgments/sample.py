@@ -1,7 +1,5 @@
 """The judged captions of a run as arrays: what every statistic is computed on."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple

@@ -4,8 +4,6 @@ Every metric scores captions that people have rated: how far do the two agree, a
 metrics agrees more? See docs/judgments.md for the protocols and the meaning of each number.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import asdict, replace
 from typing import Any, Literal, NamedTuple

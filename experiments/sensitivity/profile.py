@@ -4,8 +4,6 @@ Scores are tables float64 [n_images, 1 + n_sets], the human captions first, high
 where a score is missing or nothing was changed.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple

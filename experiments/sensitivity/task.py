@@ -1,7 +1,5 @@
 """Sensitivity: human captions against every corruption there is; what does each metric see?"""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import median

@@ -1,7 +1,5 @@
 """The tests that finished runs give: which measure of which run is evidence, and who judged."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 

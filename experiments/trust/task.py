@@ -1,7 +1,5 @@
 """`experiment=trust`: which metric can I trust, and for what?"""
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import io

@@ -5,8 +5,6 @@ over all tests of the use, from the control (0) to the ceiling (1); the word fol
 interval against the control that is hardest to beat.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import combinations

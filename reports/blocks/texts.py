@@ -1,7 +1,5 @@
 """Blocks of text: the answer, folded notes, examples, and how to cite and reproduce a run."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """The page of `experiment=captioners`: how metrics rank the systems, and how far they agree."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
