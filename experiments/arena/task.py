@@ -16,8 +16,17 @@ from scipy.stats import rankdata
 
 from metaeval.data.judgments.battles import Battles
 from metaeval.data.judgments.pascal50s import ForcedChoice
-from metaeval.errors import InputError
-from metaeval.experiments import ConfigError, Extra, Floats, Measure, MeasuredResult, RunRecord
+from metaeval.experiments import (
+    ConfigError,
+    Estimate,
+    Extra,
+    Floats,
+    InputError,
+    Measure,
+    MeasuredResult,
+    RunRecord,
+    fill_sentences,
+)
 from metaeval.experiments.choices import (
     ChoiceExperiment,
     ChoiceScores,
@@ -36,8 +45,6 @@ from metaeval.experiments.judgments.agreement import system_correlations
 from metaeval.experiments.measure import Measurements, Outcomes, level_of, measure, of_stats
 from metaeval.experiments.scores import scored_columns
 from metaeval.options import NotNegative, checked, unknown
-from metaeval.results.base import Estimate
-from metaeval.results.notes import fill_sentences
 from metaeval.stats.agreement.systems import rank_clusters
 from metaeval.stats.preference.bradley_terry import BradleyTerry, bradley_terry
 from metaeval.stats.preference.difference import preference_curve

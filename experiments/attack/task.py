@@ -10,9 +10,22 @@ from omegaconf import DictConfig
 
 from metaeval.corruptions.language.parsed import parse
 from metaeval.corruptions.own.function import difference
-from metaeval.data.dataset import CaptionDataset, ImageId
 from metaeval.data.system_captions import find_system_files, read_system_captions
-from metaeval.errors import ConfigError
+from metaeval.experiments import (
+    HUMAN,
+    CaptionDataset,
+    ConfigError,
+    Estimate,
+    ImageId,
+    Metric,
+    MetricExperiment,
+    ScoreColumn,
+    Version,
+    fill_sentences,
+    open_store,
+    score_all,
+    write_scores,
+)
 from metaeval.experiments.attack.searches import (
     AttackOutcome,
     Material,
@@ -33,7 +46,6 @@ from metaeval.experiments.attack.statistics import (
     fools_metric,
     share,
 )
-from metaeval.experiments.base import MetricExperiment
 from metaeval.experiments.measure import measure
 from metaeval.experiments.record import (
     RunRecord,
@@ -41,15 +53,10 @@ from metaeval.experiments.record import (
     write_dataset,
     write_versions,
 )
-from metaeval.experiments.scores import open_store, score_all, write_scores
-from metaeval.metrics.base import Metric
 from metaeval.metrics.controls import Length, RandomScore
 from metaeval.options import NonNegativeInt, PositiveInt
-from metaeval.results.base import Estimate
 from metaeval.results.measured import EXAMPLES, Extra, MeasuredResult
-from metaeval.results.notes import fill_sentences
 from metaeval.runs import files
-from metaeval.runs.records import HUMAN, ScoreColumn, Version
 from metaeval.runs.store import CacheError, Store
 from metaeval.scoring import MetricScores, failed_with
 from metaeval.search.beam import SearchLimits

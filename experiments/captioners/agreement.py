@@ -9,17 +9,15 @@ import numpy as np
 import pandas as pd
 from omegaconf import DictConfig
 
+from metaeval.experiments import Estimate, Extra, Floats
 from metaeval.experiments.captioners.systems import ScoredSystems
 from metaeval.experiments.graded.statistics import image_by_set
-from metaeval.results.base import Estimate
 from metaeval.results.graded import record_cells
-from metaeval.results.measured import Extra
 from metaeval.runs.records import CAPTION, IMAGE_ID, SET, ScoreColumn
 from metaeval.scoring import SystemScores
 from metaeval.stats.correlation.kendall import answers, disagreement, kendall_matrix
 from metaeval.stats.ordering.graded import graded_statistics
 from metaeval.stats.resampling.bootstrap import Counts
-from metaeval.stats.resampling.items import Floats
 
 Row = dict[str, Any]
 

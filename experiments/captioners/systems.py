@@ -12,18 +12,15 @@ import pandas as pd
 from omegaconf import DictConfig
 from scipy.stats import rankdata
 
-from metaeval.data.dataset import CaptionDataset
+from metaeval.experiments import CaptionDataset, Estimate, Floats, score_all
 from metaeval.experiments.graded.statistics import image_by_set
 from metaeval.experiments.measure import level_of
-from metaeval.experiments.scores import score_all
 from metaeval.metrics.base import Metric, StatisticsAdapter, SummableMetric
-from metaeval.results.base import Estimate
 from metaeval.results.comparison import Comparisons
 from metaeval.results.measured import Extra, SystemRanking
 from metaeval.runs.records import SET, SYSTEM, ScoreColumn
 from metaeval.scoring import MetricScores, SystemScores, system_scores
 from metaeval.stats.resampling.bootstrap import Counts
-from metaeval.stats.resampling.items import Floats
 from metaeval.stats.significance.comparison import PairTest
 from metaeval.stats.significance.paired_bootstrap import (
     OfSums,

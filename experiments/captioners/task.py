@@ -18,8 +18,16 @@ from metaeval.config import load_dataset
 from metaeval.data.dataset import CaptionDataset, ImageId, RecordCount
 from metaeval.data.system_captions import SystemCaptions, find_system_files, read_system_captions
 from metaeval.data.tidy import count_captions, letters_and_digits
-from metaeval.errors import ConfigError, InputError
-from metaeval.experiments.base import MetricExperiment, Pass, ToScore
+from metaeval.experiments import (
+    ConfigError,
+    InputError,
+    Measure,
+    Metric,
+    MetricExperiment,
+    Pass,
+    ToScore,
+    write_scores,
+)
 from metaeval.experiments.captioners.agreement import (
     Row,
     SentenceScores,
@@ -51,13 +59,10 @@ from metaeval.experiments.record import (
     write_references,
     write_versions,
 )
-from metaeval.experiments.scores import write_scores
-from metaeval.metrics.base import Metric
 from metaeval.options import Draws, checked, unknown
 from metaeval.progress import progress_bar
 from metaeval.results.base import Estimate, Measured, MetricResult
 from metaeval.results.measured import Extra, MeasuredResult, SystemRanking
-from metaeval.results.run import Measure
 from metaeval.runs import files
 from metaeval.runs.records import HUMAN, IMAGE_ID, SET, Version
 from metaeval.scoring import SystemScores

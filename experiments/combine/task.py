@@ -9,8 +9,19 @@ from omegaconf import DictConfig
 from pydantic import Field
 
 from metaeval.choices import list_choices
-from metaeval.errors import ConfigError
-from metaeval.experiments.base import Streaming
+from metaeval.experiments import (
+    ConfigError,
+    Estimate,
+    Extra,
+    Floats,
+    Measure,
+    MeasuredResult,
+    Metric,
+    MetricScores,
+    RunRecord,
+    ScoreColumn,
+    Streaming,
+)
 from metaeval.experiments.combine.benchmarks import Benchmark, read_benchmark
 from metaeval.experiments.combine.fits import (
     BEST,
@@ -22,21 +33,13 @@ from metaeval.experiments.combine.fits import (
 )
 from metaeval.experiments.measure import Items, MeanOutcome, Outcomes, measure, of_stats
 from metaeval.experiments.printout import printout
-from metaeval.experiments.record import RunRecord
-from metaeval.metrics.base import Metric
 from metaeval.metrics.combined import weighted
 from metaeval.options import PositiveInt
 from metaeval.progress import progress_bar
 from metaeval.readers.files import user_path
-from metaeval.results.base import Estimate
 from metaeval.results.comparison import Comparisons
-from metaeval.results.measured import Extra, MeasuredResult
-from metaeval.results.run import Measure
 from metaeval.runs import files
-from metaeval.runs.records import ScoreColumn
-from metaeval.scoring import MetricScores
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
-from metaeval.stats.resampling.items import Floats
 
 FILE = "combined.json"
 Method = Literal["equal", "ridge", "nnls", "pls", "logistic", "forward"]

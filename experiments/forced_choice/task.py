@@ -9,7 +9,15 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from metaeval.data.judgments.pascal50s import LABELS, ForcedChoice
-from metaeval.experiments import Extra, Floats, Measure, MeasuredResult, RunRecord
+from metaeval.experiments import (
+    Estimate,
+    Extra,
+    Floats,
+    Measure,
+    MeasuredResult,
+    RunRecord,
+    fill_sentences,
+)
 from metaeval.experiments.choices import (
     MEAN,
     ChoiceExperiment,
@@ -26,9 +34,7 @@ from metaeval.experiments.measure import Mask, Outcomes, measure, of_stats
 from metaeval.experiments.record import counted_noun
 from metaeval.experiments.scores import scored_columns
 from metaeval.papers.expected import cells_of, item_of
-from metaeval.results.base import Estimate
 from metaeval.results.measured import PublishedValues
-from metaeval.results.notes import fill_sentences
 
 DESCRIBED = (
     "{title}: {n:,} pairs of captions, {labels} labels, with {references}, {draws}; {records}"

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from metaeval.experiments import Floats, Measure, ScoreColumn
 from metaeval.experiments.measure import (
     Outcomes,
     ResampledValue,
@@ -21,8 +22,6 @@ from metaeval.results.base import Cell, Estimate, Measured
 from metaeval.results.comparison import AgainstControl, Comparisons, Power
 from metaeval.results.graded import CEILING, MEASURES, SWEEP_MEASURES, dose_rows, record_cells
 from metaeval.results.resampled import Resampled
-from metaeval.results.run import Measure
-from metaeval.runs.records import ScoreColumn
 from metaeval.stats.correlation.rank_order import rank_order, rank_order_within, rank_orders_within
 from metaeval.stats.dose import dose_record
 from metaeval.stats.ordering.graded import (
@@ -33,7 +32,6 @@ from metaeval.stats.ordering.graded import (
 )
 from metaeval.stats.ordering.pairwise import pairwise, worst_first, worst_inversion
 from metaeval.stats.resampling.bootstrap import Counts, defined_replicates, resampled_means
-from metaeval.stats.resampling.items import Floats
 from metaeval.stats.resampling.replicates import Replicates, replicate_statistics
 from metaeval.stats.significance.comparison import on_common_items, resampled_difference
 from metaeval.stats.significance.paired_differences import (

@@ -12,7 +12,7 @@ import pandas as pd
 from omegaconf import DictConfig
 
 from metaeval.corruptions.base import Corruption
-from metaeval.data.dataset import CaptionDataset
+from metaeval.experiments import CaptionDataset, Floats, MetricScores, fill_sentences
 from metaeval.experiments.graded.column import (
     POWER,
     ColumnRecord,
@@ -27,7 +27,6 @@ from metaeval.experiments.measure import of_stats
 from metaeval.results.base import NEW, MetricResult
 from metaeval.results.graded import MEASURES, SWEEP_MEASURES, paper_distance
 from metaeval.results.measured import SETS, Extra, MeasuredResult, PublishedValues
-from metaeval.results.notes import fill_sentences
 from metaeval.results.run import PublishedInfo
 from metaeval.runs import files
 from metaeval.runs.records import (
@@ -44,10 +43,8 @@ from metaeval.runs.records import (
     DrawnCorruption,
     paper_value,
 )
-from metaeval.scoring import MetricScores
 from metaeval.stats.correlation.rank_order import tie_breaking_seeds
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
-from metaeval.stats.resampling.items import Floats
 
 _NEEDED = (  # of the captions
     *("image_id", "set", "level", "caption", "applied", "expected"),

@@ -25,19 +25,25 @@ from metaeval.config import component, compose_config, metric_names
 from metaeval.corruptions.base import Corruption
 from metaeval.corruptions.graded.random import Random
 from metaeval.corruptions.own.function import Mixture
-from metaeval.data.dataset import CaptionDataset, ImageId
-from metaeval.errors import ConfigError
-from metaeval.experiments.base import MetricExperiment, ToScore
+from metaeval.experiments import (
+    CaptionDataset,
+    ConfigError,
+    ImageId,
+    MeasuredResult,
+    Metric,
+    MetricExperiment,
+    RunRecord,
+    ToScore,
+    fill_sentences,
+    require_captions,
+    write_dataset,
+)
 from metaeval.experiments.graded.statistics import statistics
-from metaeval.experiments.record import RunRecord, require_captions, write_dataset
 from metaeval.experiments.scores import score_all, scored_columns, write_scores
 from metaeval.experiments.stored_results import write_seed_scores
-from metaeval.metrics.base import Metric
 from metaeval.options import Rate, did_you_mean, problems
 from metaeval.papers.expected import values_of
 from metaeval.results.graded import leading_column
-from metaeval.results.measured import MeasuredResult
-from metaeval.results.notes import fill_sentences
 from metaeval.results.run import PublishedInfo
 from metaeval.runs import files
 from metaeval.runs.records import CAPTION, HUMAN, IMAGE_ID, LEVEL, ScoreColumn, Version

@@ -13,6 +13,7 @@ import pandas as pd
 from omegaconf import DictConfig, OmegaConf
 
 from metaeval.data.judgments.judged import Judgments
+from metaeval.experiments import Estimate, Floats, Metric, MetricScores, fill_sentences
 from metaeval.experiments.base import Experiment, MetricExperiment, ToScore
 from metaeval.experiments.fitted import column_of, fitted_row, predictions
 from metaeval.experiments.forced_choice.task import ForcedChoiceAgreement
@@ -57,20 +58,15 @@ from metaeval.experiments.record import (
     record_counts,
 )
 from metaeval.experiments.scores import score_all, scored_columns, upward
-from metaeval.metrics.base import Metric
 from metaeval.metrics.judge.diagnostics import RatedCaption
 from metaeval.options import checked
 from metaeval.papers.expected import cells_of, values_of
 from metaeval.progress import progress_bar
-from metaeval.results.base import Estimate
 from metaeval.results.measured import Extra, MeasuredResult, PublishedValues
-from metaeval.results.notes import fill_sentences
 from metaeval.results.run import DatasetInfo, Measure
 from metaeval.runs.records import CAPTION, IMAGE_ID, ITEM, SYSTEM, ScoreColumn
-from metaeval.scoring import MetricScores
 from metaeval.stats.agreement.ceiling import rater_agreement, sorted_rows
 from metaeval.stats.correlation.kendall import ties
-from metaeval.stats.resampling.items import Floats
 
 DESCRIBED = (
     "{title}: {facts[judged]:,} captions of {facts[images]:,} images{language}, {rows} rows "

@@ -15,10 +15,17 @@ import pandas as pd
 from omegaconf import DictConfig
 
 from metaeval.config import load_dataset
-from metaeval.data.dataset import ImageId
 from metaeval.data.judgments.judged import Judgments
-from metaeval.errors import ConfigError
-from metaeval.experiments.base import MetricExperiment, ToScore
+from metaeval.experiments import (
+    ConfigError,
+    ImageId,
+    Measure,
+    MeasuredResult,
+    Metric,
+    MetricExperiment,
+    MetricScores,
+    ToScore,
+)
 from metaeval.experiments.localisation.explained import suspicion
 from metaeval.experiments.measure import Items, MeanOutcome, Outcomes, measure, of_stats
 from metaeval.experiments.record import (
@@ -33,12 +40,8 @@ from metaeval.experiments.scores import (
     upward,
     write_scores,
 )
-from metaeval.metrics.base import Metric
-from metaeval.results.measured import MeasuredResult
-from metaeval.results.run import Measure
 from metaeval.runs.records import CAPTION, IMAGE_ID, ITEM, LEVEL, SET, Edit, Version
 from metaeval.runs.store import Store
-from metaeval.scoring import MetricScores
 from metaeval.stats.ordering.pairwise import auc
 from metaeval.stats.resampling.items import Floats, encode
 

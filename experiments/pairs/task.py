@@ -18,6 +18,7 @@ from metaeval.data.dataset import Absent
 from metaeval.data.pairs.pairs import CaptionPairs
 from metaeval.experiments import (
     ConfigError,
+    Estimate,
     Extra,
     Floats,
     Measure,
@@ -28,6 +29,7 @@ from metaeval.experiments import (
     RunRecord,
     ToScore,
     dataset_info,
+    fill_sentences,
     score_all,
 )
 from metaeval.experiments.choices import (
@@ -43,8 +45,6 @@ from metaeval.experiments.measure import Items, Mask, Measurements, Outcomes, me
 from metaeval.experiments.record import counted_noun, language_note
 from metaeval.experiments.scores import scored_columns, upward
 from metaeval.options import PositiveInt, checked, unknown
-from metaeval.results.base import Estimate
-from metaeval.results.notes import fill_sentences
 from metaeval.runs import files
 from metaeval.runs.records import CAPTION, IMAGE_ID, ITEM, RIVAL, ScoreColumn
 from metaeval.stats.ordering.detection import classification

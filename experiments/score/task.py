@@ -18,13 +18,22 @@ from omegaconf import DictConfig
 
 from metaeval import progress
 from metaeval.compute.networks import keep_networks
-from metaeval.data.dataset import CaptionDataset, ImageId
 from metaeval.data.own.tables import table_files
 from metaeval.data.tidy import Tidy
-from metaeval.errors import ConfigError, InputError
-from metaeval.experiments.base import Streaming
+from metaeval.experiments import (
+    CaptionDataset,
+    ConfigError,
+    Extra,
+    ImageId,
+    InputError,
+    MeasuredResult,
+    Metric,
+    RunRecord,
+    Streaming,
+    fill_sentences,
+    open_store,
+)
 from metaeval.experiments.printout import table_lines
-from metaeval.experiments.record import RunRecord
 from metaeval.experiments.score.parts import FOLDER, MANIFEST, MEASURES, CorpusPass, Parts, describe
 from metaeval.experiments.score.worker import (
     BlockScores,
@@ -36,13 +45,9 @@ from metaeval.experiments.score.worker import (
     read_rows,
     split_rows,
 )
-from metaeval.experiments.scores import open_store
-from metaeval.metrics.base import Metric
 from metaeval.options import PositiveInt
 from metaeval.readers.files import one_line, read_json, user_path
 from metaeval.results.base import Measured, MetricResult
-from metaeval.results.measured import Extra, MeasuredResult
-from metaeval.results.notes import fill_sentences
 from metaeval.results.run import BlockEntry, DatasetInfo, FamilyInfo, Manifest, SourceFile
 from metaeval.results.sentences import join_names, sentences
 from metaeval.runs import files

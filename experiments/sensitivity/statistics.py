@@ -11,7 +11,14 @@ import numpy.typing as npt
 import pandas as pd
 from omegaconf import DictConfig
 
-from metaeval.data.dataset import CaptionDataset
+from metaeval.experiments import (
+    CaptionDataset,
+    Estimate,
+    Floats,
+    Measure,
+    MetricScores,
+    fill_sentences,
+)
 from metaeval.experiments.fitted import caption_features, predictions
 from metaeval.experiments.graded.statistics import image_by_set, score_tables
 from metaeval.experiments.measure import (
@@ -44,16 +51,11 @@ from metaeval.experiments.sensitivity.profile import (
     sort_of_rewrite,
     summarised,
 )
-from metaeval.results.base import Estimate
 from metaeval.results.measured import EXAMPLES, SETS, Extra, MeasuredResult
-from metaeval.results.notes import fill_sentences
-from metaeval.results.run import Measure
 from metaeval.results.sentences import join_names
 from metaeval.runs import files
 from metaeval.runs.records import APPLIED, CAPTION, HUMAN, IMAGE_ID, REFERENCES, SET, ScoreColumn
-from metaeval.scoring import MetricScores
 from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts
-from metaeval.stats.resampling.items import Floats
 from metaeval.stats.significance.comparison import adjusted_in_family
 
 SEVERITY = "severity_order"

@@ -10,21 +10,28 @@ from omegaconf import DictConfig, OmegaConf
 from metaeval import installation
 from metaeval.corruptions.base import KINDS, Corrupted, Corruption
 from metaeval.corruptions.language.parsed import parse
-from metaeval.data.dataset import CaptionDataset, ImageId
-from metaeval.errors import ConfigError
-from metaeval.experiments.base import MetricExperiment
+from metaeval.experiments import (
+    HUMAN,
+    CaptionDataset,
+    ConfigError,
+    ImageId,
+    MeasuredResult,
+    Metric,
+    MetricExperiment,
+    MetricScores,
+    RunRecord,
+    Version,
+    require_captions,
+    score_all,
+    write_dataset,
+    write_scores,
+)
 from metaeval.experiments.fitted import TEXT, fitted_row
 from metaeval.experiments.graded.task import configured
-from metaeval.experiments.record import RunRecord, require_captions, write_dataset
-from metaeval.experiments.scores import score_all, write_scores
 from metaeval.experiments.sensitivity.statistics import predict_harmlessness, statistics
-from metaeval.metrics.base import Metric
 from metaeval.options import PositiveInt, checked, unknown
-from metaeval.results.measured import MeasuredResult
 from metaeval.results.run import CorruptionInfo
 from metaeval.runs import files
-from metaeval.runs.records import HUMAN, Version
-from metaeval.scoring import MetricScores
 from metaeval.text.tokenizers.base import forget_texts
 
 OWN = ("callable", "file", "mixture")

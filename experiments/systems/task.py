@@ -12,8 +12,18 @@ import numpy as np
 from omegaconf import DictConfig
 
 from metaeval.data.judgments.systems import SystemsTable
-from metaeval.errors import ConfigError
-from metaeval.experiments.base import Streaming
+from metaeval.experiments import (
+    ConfigError,
+    Estimate,
+    Extra,
+    Floats,
+    MeasuredResult,
+    Metric,
+    MetricScores,
+    RunRecord,
+    ScoreColumn,
+    Streaming,
+)
 from metaeval.experiments.measure import (
     Outcomes,
     ResampledValue,
@@ -21,18 +31,11 @@ from metaeval.experiments.measure import (
     measure,
     of_stats,
 )
-from metaeval.experiments.record import RunRecord
-from metaeval.metrics.base import Metric
 from metaeval.options import Draws, checked
-from metaeval.results.base import Estimate
-from metaeval.results.measured import Extra, MeasuredResult
 from metaeval.results.run import DatasetInfo, Measure
-from metaeval.runs.records import ScoreColumn
-from metaeval.scoring import MetricScores
 from metaeval.stats.agreement.systems import pairwise_accuracies, permutation_p
 from metaeval.stats.correlation.correlations import WeightedCorrelations
 from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts
-from metaeval.stats.resampling.items import Floats
 from metaeval.stats.significance.comparison import PairTest
 from metaeval.stats.significance.paired_differences import fisher_interval, williams_interval
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from metaeval.errors import ConfigError
+from metaeval.experiments import ConfigError, Extra, MeasuredResult, Metric, fill_sentences
 from metaeval.experiments.trust.findings import DeclaredTest, evidence_of
 from metaeval.experiments.trust.verdicts import (
     Cell,
@@ -25,11 +25,8 @@ from metaeval.experiments.trust.verdicts import (
 )
 from metaeval.metrics.adapters.bank import BankMetric
 from metaeval.metrics.adapters.own import ScoresFileMetric
-from metaeval.metrics.base import Metric
 from metaeval.results.base import Measured, MetricResult
 from metaeval.results.comparison import Comparison
-from metaeval.results.measured import Extra, MeasuredResult
-from metaeval.results.notes import fill_sentences
 from metaeval.results.resampled import Resampled
 from metaeval.results.run import RunInfo
 

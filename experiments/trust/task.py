@@ -23,14 +23,18 @@ from metaeval.config import (
     selected,
 )
 from metaeval.data.annotated_images import ImageFiles
-from metaeval.data.dataset import CaptionDataset
 from metaeval.data.own.bank import bank_files
 from metaeval.data.system_captions import find_system_files
 from metaeval.errors import ConfigError, MetaevalError, StageError, StrictError
-from metaeval.experiments.base import Streaming
+from metaeval.experiments import (
+    CaptionDataset,
+    MeasuredResult,
+    Metric,
+    RunRecord,
+    Streaming,
+    open_store,
+)
 from metaeval.experiments.printout import not_run_lines, text_table
-from metaeval.experiments.record import RunRecord
-from metaeval.experiments.scores import open_store
 from metaeval.experiments.stored_results import code_digest
 from metaeval.experiments.trust.result import (
     ItemRun,
@@ -39,11 +43,9 @@ from metaeval.experiments.trust.result import (
 )
 from metaeval.experiments.trust.verdicts import Battery, read_battery, read_uses
 from metaeval.java.process import shared_java_services
-from metaeval.metrics.base import Metric
 from metaeval.options import Seed
 from metaeval.readers.files import read_text, user_path
 from metaeval.results.files import read_finished, read_info, read_result
-from metaeval.results.measured import MeasuredResult
 from metaeval.results.resampled import Resampled, read_resampled
 from metaeval.results.run import RunInfo
 from metaeval.results.trust import answer_of, matrix_rows
