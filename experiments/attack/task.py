@@ -201,16 +201,13 @@ class Attack(
         fluency, reason = usable_fluency(lambda: Fluency(data, store))
         material = gather_material(data, fluency, config.seed, self.pool_images, self._systems)
         result = AttackScores(material, no_fluency=reason)
-        for name, control in (
-            ("length", Length()),
-            ("random", RandomScore()),
-            ("exact match", None),
+        for name, score in (
+            ("length", Target(Length(), data, store).score),
+            ("random", Target(RandomScore(), data, store).score),
+            ("exact match", exact_match(data)),
         ):
-            target = Target(control, data, store) if control is not None else None
-            score = exact_match(data) if target is None else target.score
-            result.controls[name] = share(
-                np.array(attack_control(score, material, self.limits), dtype=bool)
-            )
+            fooled = attack_control(score, material, self.limits)
+            result.controls[name] = share(np.array(fooled, dtype=bool))
         swapped_data = swapped_dataset(data)
         for metric in metrics.values():
             target, swapped = Target(metric, data, store), Target(metric, swapped_data, store)

@@ -18,6 +18,7 @@ from metaeval.scoring import SystemScores
 from metaeval.stats.correlation.kendall import answers, disagreement, kendall_matrix
 from metaeval.stats.ordering.graded import graded_statistics
 from metaeval.stats.resampling.bootstrap import Counts
+from metaeval.stats.resampling.items import mean_of_known
 
 Row = dict[str, Any]
 
@@ -44,15 +45,16 @@ def agreement_matrices(
     sentences: Sequence[SentenceScores],
     counts: Counts,
     confidence: float,
-) -> list[Extra]:
-    """Kendall's τ-b between all metrics (parts left out) in three ways: docs/captioners.md.
+) -> tuple[list[Extra], dict[str, float]]:
+    """Kendall's τ-b between all metrics (parts left out) in three ways: docs/captioners.md; and the
+    mean of each metric's over systems with the other metrics.
 
     `counts` [replicates, images] drew the replicates of the systems' scores. None without a score.
     """
     systems = [score for score in systems if score.column.part_of is None]
     sentences = [score for score in sentences if score.column.part_of is None]
     if not sentences:
-        return []
+        return [], {}
     points = answers(np.array([upward(s.column, s.points[:, None]) for s in systems])).tau()
     drawn = answers(np.array([upward(s.column, s.drawn) for s in systems])).tau_of_each()
     within = answers(np.array([score.values for score in sentences]))
@@ -71,19 +73,13 @@ def agreement_matrices(
 
     whole, names = [s.column.name for s in systems], [s.column.name for s in sentences]
     every = kendall_matrix([score.values for score in sentences])
-    return [
+    others = np.where(np.eye(len(whole), dtype=np.bool_), np.nan, points)
+    matrices = [
         matrix("within-image", names, within.tau(), within.tau_resampled(counts)),
         matrix("systems", whole, points, drawn),
         matrix("captions", names, every, None),
     ]
-
-
-def mean_with_others(matrix: Extra, metric: str) -> float | None:
-    """The mean τ-b of a metric with the other ones; `None` where none is defined."""
-    row = {record["metric"]: record for record in matrix.records}.get(metric, {})
-    others = [row.get(record["metric"]) for record in matrix.records if record["metric"] != metric]
-    known = [tau for tau in others if tau is not None]
-    return sum(known) / len(known) if known else None
+    return matrices, dict(zip(whole, map(mean_of_known, others), strict=True))
 
 
 def metric_disagreements(

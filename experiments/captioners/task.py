@@ -35,7 +35,6 @@ from metaeval.experiments.captioners.agreement import (
     agreement_matrices,
     caption_lengths,
     human_matrix,
-    mean_with_others,
     metric_disagreements,
     upward,
 )
@@ -249,7 +248,7 @@ class Captioners(
         )
         ranked, sentences, duels = _computed(scores, captions, machines, images, settings, stats)
         heads = [score for score in ranked if score.column.headline]
-        matrices = agreement_matrices(ranked, sentences, counts, stats.confidence)
+        matrices, taus = agreement_matrices(ranked, sentences, counts, stats.confidence)
         votes, by_image = metric_disagreements(sentences, images)
         references = dict(zip(data.everyone.image_ids, data.everyone.references, strict=True))
         lengths = caption_lengths(machines, references)
@@ -275,7 +274,7 @@ class Captioners(
                 "baseline": self.baseline,
                 "votes in disagreement": tuple(votes),
             },
-            metrics=_in_given_order(scores.systems, ranked, matrices),
+            metrics=_in_given_order(scores.systems, ranked, taus),
             declared=(MEAN_TAU_B,),
             systems=systems,
             extras=(
@@ -357,10 +356,9 @@ def _rankings(
 def _in_given_order(
     families: Sequence[SystemScores],
     ranked: Sequence[ScoredSystems],
-    matrices: Sequence[Extra],
+    taus: Mapping[str, float],
 ) -> tuple[MetricResult, ...]:
     """The results of all scores, in the order of the configuration."""
-    of_systems = {extra.name: extra for extra in matrices}.get("agreement-systems")
     results = [
         family.scored.result(c, None)
         for family in families
@@ -368,12 +366,12 @@ def _in_given_order(
         for c in range(len(family.scored.columns))
     ]
     for score in ranked:
-        assert of_systems is not None
         assert score.scored.scores is not None
-        values = score.scored.scores[:, score.place]
-        tau = mean_with_others(of_systems, score.column.name)
+        values, name = score.scored.scores[:, score.place], score.column.name
         numbers = Measured(
-            values={} if score.column.part_of else {MEAN_TAU_B.key: Estimate(value=tau)},
+            values={}
+            if score.column.part_of
+            else {MEAN_TAU_B.key: Estimate(value=taus[score.column.name])},
             facts={
                 "sentence_column": score.scored.columns[score.place].name,
                 "aggregate": score.aggregate,

@@ -56,11 +56,6 @@ class Benchmark(NamedTuple):
         """How many images the numbers are of."""
         return len(self.images)
 
-    @property
-    def seen(self) -> set[str]:
-        """The names of the images that have a choice."""
-        return {self.images[k] for k in np.unique(self.image)}
-
     def weighted(self, combination: Combination) -> Floats:
         """[choices] By how much a combination prefers the better caption. Raises ConfigError where
         the run lacks a part."""

@@ -151,6 +151,11 @@ class Combine(
                 of, predicted[of.name].get(LEFT_OUT, predicted[of.name][WITHIN])
             )
         ]
+        of_parts = (
+            {"part": part}
+            | {of.name: float(np.nanmean(choices_right(of.columns[part]))) for of in benchmarks}
+            for part in (*parts.metrics, *parts.controls)
+        )
         groups = [f"Fitted on {how}" for how in FITTED_ON.values()]
         order = sorted((each.measure for each in outcomes), key=lambda m: groups.index(m.group))
         titles = [*TITLES.values(), RANKS, *(each.title for each in self.given)]
@@ -168,7 +173,7 @@ class Combine(
             extras=(
                 *self._gains(measured.comparisons, order, titles),
                 Extra.of("weights", f"Weights: {TITLES[self.method]}, all benchmarks", weights),
-                Extra.of("parts", "Each part", _each(benchmarks, parts)),
+                Extra.of("parts", "Each part", of_parts),
                 Extra.of(
                     "differing",
                     "Choices that either the combination or the best part has right",
@@ -188,7 +193,7 @@ class Combine(
     ) -> dict[str, dict[str, Floats]]:
         """What was fitted to other images, and to other benchmarks without its images → column → by
         how much the better caption is above the other one."""
-        seen = frozenset(of.seen)
+        seen = frozenset(of.images[k] for k in np.unique(of.image))
         others = [other.without(seen) for other in benchmarks if other is not of]
         others = [other for other in others if len(other.image)]
         predicted = {WITHIN: self._within(of, parts, seed)}
@@ -389,11 +394,3 @@ def predicted_gaps(
         together = fitted("ridge", given, parts.controls)
         columns[CONTROLS] = together.of(test.table(parts.controls))
     return columns
-
-
-def _each(benchmarks: Sequence[Benchmark], parts: CombinedColumns) -> Iterator[dict[str, Any]]:
-    for name in (*parts.metrics, *parts.controls):
-        yield {
-            "part": name,
-            **{of.name: float(np.nanmean(choices_right(of.columns[name]))) for of in benchmarks},
-        }

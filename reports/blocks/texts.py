@@ -52,6 +52,9 @@ class Block(NamedTuple):
     embedded: bool = False
 
 
+NOTHING = Block("", "", Markup(""))  # which pages leave out
+
+
 def rendered(template: str, **context: Any) -> Markup:
     """A template of `reports/*/templates` with its context."""
     return Markup(environment().get_template(template).render(context))

@@ -7,7 +7,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from metaeval.reports.blocks import charts, tables, texts
-from metaeval.reports.blocks.texts import Block, rendered
+from metaeval.reports.blocks.texts import NOTHING, Block, rendered
 from metaeval.reports.measured import PageOptions, closing_blocks, extra_block
 from metaeval.reports.paper.citations import save_links
 from metaeval.reports.shared.formatting import number
@@ -68,7 +68,7 @@ def _chart(result: MeasuredResult) -> Block:
     """The systems by what answers the question, with their intervals."""
     name = next(iter(result.systems), "")
     if not name or len(result.systems[name].ranking) < 2:
-        return Block("", "", Markup(""))
+        return NOTHING
     systems = result.systems[name]
     estimates = {system: systems.scores[system] for system in systems.ranking}
     return charts.intervals("ranking", "Ranking", estimates, _head(result, name))
@@ -164,7 +164,7 @@ def _examples(run: LoadedRun, options: PageOptions) -> Block:
     """All systems' captions of an image side by side, most disagreement of metrics first."""
     result = run.result
     if not result.systems:
-        return Block("", "", Markup(""))
+        return NOTHING
     references = files.read_run_table(run.directory / files.REFERENCES)
     images = references[IMAGE_ID].tolist()
     written = dict(zip(images, references[REFERENCES], strict=True))
