@@ -28,24 +28,22 @@ from metaeval.experiments import (
     ToScore,
     write_scores,
 )
-from metaeval.experiments.captioners.agreement import (
-    Row,
-    SentenceScores,
-    against_human,
-    agreement_matrices,
-    caption_lengths,
-    human_matrix,
-    metric_disagreements,
-    upward,
-)
 from metaeval.experiments.captioners.systems import (
     MEAN,
+    Row,
     ScoredSystems,
+    SentenceScores,
     Settings,
+    against_human,
+    agreement_matrices,
     at_equal_length,
+    caption_lengths,
+    human_matrix,
     mean_rank,
+    metric_disagreements,
     score_families,
     scored_systems,
+    upward,
     with_all_references,
 )
 from metaeval.experiments.graded.statistics import image_by_set
@@ -369,9 +367,7 @@ def _in_given_order(
         assert score.scored.scores is not None
         values, name = score.scored.scores[:, score.place], score.column.name
         numbers = Measured(
-            values={}
-            if score.column.part_of
-            else {MEAN_TAU_B.key: Estimate(value=taus[score.column.name])},
+            values={} if score.column.part_of else {MEAN_TAU_B.key: Estimate(value=taus[name])},
             facts={
                 "sentence_column": score.scored.columns[score.place].name,
                 "aggregate": score.aggregate,

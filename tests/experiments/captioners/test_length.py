@@ -5,8 +5,12 @@ import pandas as pd
 import pytest
 from scipy.stats import linregress, rankdata
 
-from metaeval.experiments.captioners.agreement import caption_lengths
-from metaeval.experiments.captioners.systems import ScoredSystems, Settings, at_equal_length
+from metaeval.experiments.captioners.systems import (
+    ScoredSystems,
+    Settings,
+    at_equal_length,
+    caption_lengths,
+)
 from metaeval.results.measured import SystemRanking
 from metaeval.runs.records import ScoreColumn
 from metaeval.scoring import MetricScores
