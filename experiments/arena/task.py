@@ -170,7 +170,7 @@ class Arena(
         sample = PairSample.of(choice_items(data), data.category, stats)
         systems = getattr(data, "systems", ())
         arena = BattleSample(data, winners(data, gaps, by), sample, stats, systems)
-        columns = [column for column, _ in scored_columns(scores.results) if column.name != by]
+        columns = [column for column, _ in scored_columns(scores.metrics) if column.name != by]
         by_draw = {c.name: scores.gaps[c.name] for c in columns}
         tested = _outcomes(arena, by_draw, self.length_tolerance)
         declared = [each.measure for each in tested]
@@ -183,7 +183,7 @@ class Arena(
         ]
         people = _battle_agreement(data) if by == PEOPLE else None
         return measured.result(
-            scores.results,
+            scores.metrics,
             left_out=[by],
             experiment="arena",
             dataset=data.name,

@@ -328,7 +328,6 @@ def _data_extras(
         folded=True,
     )
     for name, title, rows in (
-        ("systems", "Scores of systems", _scores(ranked, systems)),
         (files.AGAINST_HUMAN, "Systems against Human", duels),
         ("signatures_against_human", "Signatures against Human", _signatures(scores)),
         ("disagreement", "Disagreement of metrics on each image", disagreement),
@@ -397,24 +396,6 @@ def _tests(ranked: Sequence[ScoredSystems], systems: Mapping[str, SystemRanking]
                 "p": test.p,
                 "p_after_Holm": test.p_adjusted,
                 "p_bootstrap": test.p if of_pair is None else of_pair.p_bootstrap,
-            }
-
-
-def _scores(ranked: Sequence[ScoredSystems], systems: Mapping[str, SystemRanking]) -> Iterator[Row]:
-    """A row for each score and system; parts of metrics are there, too."""
-    parts = {s.column.name: s.ranking for s in ranked if s.column.part_of is not None}
-    for name, ranking in {**systems, **parts}.items():
-        letters = ranking.letters()
-        for system, score in ranking.scores.items():
-            known = score.value is not None
-            yield {
-                "metric": name,
-                "system": system,
-                "rank": 1 + ranking.ranking.index(system) if known else None,
-                "value": score,
-                "n": score.n,
-                "letters": letters[system],
-                "against_baseline": ranking.against(system) or None,
             }
 
 

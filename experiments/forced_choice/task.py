@@ -94,7 +94,7 @@ class ForcedChoiceAgreement(
     ) -> MeasuredResult:
         """Accuracies by category and number of references, and the tests between metrics."""
         stats = record.config.stats
-        columns = [column for column, _ in scored_columns(scores.results)]
+        columns = [column for column, _ in scored_columns(scores.metrics)]
         people = (data.votes[:, 0] - data.votes[:, 1]).astype(np.float64)
         sample = PairSample.of(choice_items(data), data.category, stats)
         outcomes = {
@@ -107,7 +107,7 @@ class ForcedChoiceAgreement(
         ceiling = one_against_the_others(data, sample.categories) if data.labels == "direct" else {}
         gaps = {c.name: over_draws(scores.gaps[c.name][max(data.n_references)]) for c in columns}
         return measured.result(
-            scores.results,
+            scores.metrics,
             {c.name: draw_deviations(c.name, outcomes, sample.categories) for c in columns},
             experiment="forced_choice",
             dataset=data.name,

@@ -548,14 +548,6 @@ def _facts_of(scores: Floats, judged: Judgments) -> dict[str, int | float | None
     }
 
 
-def _mean_words(judged: Judgments) -> dict[str, float]:
-    """The mean numbers of words of captions and of references."""
-    candidates = [len(j.candidate.split()) for j in judged.judged]
-    references = [len(text.split()) for j in judged.judged for text in j.references]
-    of_texts = {"captions": candidates, "references": references}
-    return {name: float(np.mean(words)) for name, words in of_texts.items() if words}
-
-
 def _extras(judged: Judgments, sample: Sample, made: Sequence[Dimension]) -> Iterator[Extra]:
     for dimension in made:
         yield Extra.of(
@@ -569,11 +561,19 @@ def _extras(judged: Judgments, sample: Sample, made: Sequence[Dimension]) -> Ite
             kind="curves",
             folded=True,
         )
+    of_texts = {
+        "captions": [j.candidate for j in judged.judged],
+        "references": [text for j in judged.judged for text in j.references],
+    }
     counts = {
         **{title: judged.facts[fact] for fact, title in COUNTS.items()},
         **{f"Rows, {name}": n for name, n in row_counts(judged).items()},
         **{f"Captions, {view}": int(captions.sum()) for view, captions in sample.views.items()},
-        **{f"Mean words of {name}": mean for name, mean in _mean_words(judged).items()},
+        **{
+            f"Mean words of {name}": float(np.mean([len(text.split()) for text in texts]))
+            for name, texts in of_texts.items()
+            if texts
+        },
     }
     yield Extra.of(
         "counts",

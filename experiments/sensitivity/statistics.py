@@ -201,8 +201,11 @@ def _tables_of(
     applied = image_by_set(captions, "applied", images, labels).astype(bool)
     texts = image_by_set(captions, CAPTION, images, labels)
     counts = bootstrap_counts(len(images), config.stats.replicates, config.stats.seed)
+    stored = score_tables(out, images, labels)
+    columns = [column for s in results if s.status == "ok" for column in s.columns]
+    better = {c.name: stored[c.name][0] * (1 if c.higher_is_better else -1) for c in columns}
     tables = Tables(
-        _tables(results, score_tables(out, images, labels), applied),
+        {name: np.where(applied, table, np.nan) for name, table in better.items()},
         sets,
         _sorts(out, images, texts, applied, sets),
         counts,
@@ -302,17 +305,6 @@ def _sorts(
             others = list(references[images[i]])
             sorts[i, k] = sort_of_rewrite(texts[i, 0], texts[i, k + 1], others)
     return sorts
-
-
-def _tables(
-    results: Sequence[MetricScores],
-    scores: Mapping[str, Sequence[Floats]],
-    applied: npt.NDArray[np.bool_],
-) -> dict[str, Floats]:
-    """Column → its scores [n_images, 1 + n_sets], higher is better, NaN where nothing changed."""
-    columns = [column for s in results if s.status == "ok" for column in s.columns]
-    better = {c.name: scores[c.name][0] * (1 if c.higher_is_better else -1) for c in columns}
-    return {name: np.where(applied, table, np.nan) for name, table in better.items()}
 
 
 def predict_harmlessness(
