@@ -4,7 +4,6 @@ import contextlib
 import copy
 import io
 import json
-import os
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import cast
@@ -304,11 +303,14 @@ def _given(folder: Path, taken: Sequence[str]) -> ItemRun:
     """A finished run that the user names."""
     result, info = _finished(folder)
     name = folder.resolve().name
-    unique = name if name not in taken else str(folder)
-    command = " ".join(info.command)
-    where = os.fspath(folder)
     return ItemRun(
-        unique, result.experiment, command, result, info, where, resampled=_resampled(folder)
+        name if name not in taken else str(folder),
+        result.experiment,
+        " ".join(info.command),
+        result,
+        info,
+        str(folder),
+        resampled=_resampled(folder),
     )
 
 
