@@ -1,21 +1,22 @@
-"""What a small experiment needs besides the engine (`measure.py`); `retrieval/task.py` uses it."""
+"""What most experiments need besides the engine (`measure.py`)."""
 
-from metaeval.data.dataset import CaptionDataset
-from metaeval.errors import ConfigError
-from metaeval.experiments.base import MetricExperiment, Pass, ToScore
+from metaeval.data.dataset import CaptionDataset, ImageId
+from metaeval.errors import ConfigError, InputError
+from metaeval.experiments.base import MetricExperiment, Pass, Streaming, ToScore
 from metaeval.experiments.record import (
     RunRecord,
     dataset_info,
     describe_dataset,
     require_captions,
-    write_references,
-    write_versions,
+    write_dataset,
 )
 from metaeval.experiments.scores import open_store, score_all, write_scores
 from metaeval.metrics.base import Metric
+from metaeval.results.base import Estimate
 from metaeval.results.measured import Extra, MeasuredResult
+from metaeval.results.notes import fill_sentences
 from metaeval.results.run import Measure
-from metaeval.runs.records import HUMAN, Version
+from metaeval.runs.records import HUMAN, ScoreColumn, Version
 from metaeval.scoring import MetricScores
 from metaeval.stats.resampling.items import Floats
 
@@ -23,8 +24,11 @@ __all__ = [
     "HUMAN",
     "CaptionDataset",
     "ConfigError",
+    "Estimate",
     "Extra",
     "Floats",
+    "ImageId",
+    "InputError",
     "Measure",
     "MeasuredResult",
     "Metric",
@@ -32,14 +36,16 @@ __all__ = [
     "MetricScores",
     "Pass",
     "RunRecord",
+    "ScoreColumn",
+    "Streaming",
     "ToScore",
     "Version",
     "dataset_info",
     "describe_dataset",
+    "fill_sentences",
     "open_store",
     "require_captions",
     "score_all",
-    "write_references",
+    "write_dataset",
     "write_scores",
-    "write_versions",
 ]

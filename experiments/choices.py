@@ -24,7 +24,6 @@ from metaeval.experiments import (
     Metric,
     MetricExperiment,
     MetricScores,
-    Pass,
     RunRecord,
     ToScore,
     score_all,
@@ -135,7 +134,7 @@ EXAMPLES = 6  # pairs shown for each metric
 class ChoiceScores(NamedTuple):
     """The outcomes of the metrics, and column → number of references → gaps [draws, pairs]."""
 
-    results: list[MetricScores]
+    metrics: list[MetricScores]
     gaps: dict[str, dict[int, Floats]]
 
 
@@ -209,9 +208,6 @@ class ChoiceExperiment(MetricExperiment[ForcedChoice, ChoiceScores], ABC):
             draw=[draw for _, draw, _ in means],
         )
         return ChoiceScores(results, gaps)
-
-    def passes(self, scores: ChoiceScores) -> Sequence[Pass]:
-        return [Pass(scored) for scored in scores.results]
 
 
 def _tables(pairs: ForcedChoice, seed: int) -> Iterator[tuple[int, int, ScoringTable, ToScore]]:

@@ -26,7 +26,6 @@ from metaeval.scoring import MetricScores
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
 from metaeval.stats.resampling.items import Floats
 from metaeval.stats.significance.comparison import (
-    ALPHA,
     PairTest,
     against_best_control,
     on_common_items,
@@ -288,18 +287,26 @@ def of_stats(stats: DictConfig) -> dict[str, Any]:
     }
 
 
+def level_of(confidence: float) -> float:
+    """The level of tests at which intervals of this confidence do not contain 0.
+
+    >>> level_of(0.95)
+    0.05
+    """
+    return round(1 - confidence, 12)
+
+
 def measure(
-    outcomes: Iterable[Outcomes],
-    columns: Iterable[ScoreColumn],
-    confidence: float,
-    alpha: float = ALPHA,
+    outcomes: Iterable[Outcomes], columns: Iterable[ScoreColumn], confidence: float
 ) -> Measurements:
     """Estimates of all columns, all pairs of metrics, and the metrics against the best control.
 
     Metrics and controls are the ranked `columns` and the controls among them. A pair is compared
-    on the items of both. Tests are two-sided and corrected by Holm's method, over the pairs of a
-    measure, or over metrics times the measures of a family.
+    on the items of both. Tests are two-sided, at the level of the intervals (`level_of`), and
+    corrected by Holm's method, over the pairs of a measure, or over metrics times the measures of a
+    family.
     """
+    alpha = level_of(confidence)
     every, known = list(outcomes), list(columns)
     ranked = [c.name for c in known if c.is_ranked]
     controls = [c.name for c in known if c.is_control]
@@ -318,7 +325,7 @@ def measure(
             families.setdefault(each.family, []).append(each)
             made.resampled.extend(_resampled(each, ranked, controls))
     for members in families.values():
-        made.controls.update(_against_controls(members, ranked, controls, confidence, alpha))
+        made.controls.update(_against_controls(members, ranked, controls, confidence))
     return made
 
 
@@ -354,9 +361,9 @@ def _against_controls(
     ranked: Sequence[str],
     controls: Sequence[str],
     confidence: float,
-    alpha: float,
 ) -> dict[str, AgainstControl]:
     """Key of a measure → every metric against the best control; empty without either."""
+    alpha = level_of(confidence)
     by_key = {each.measure.key: each for each in family}
     metrics, others = (
         [name for name in names if all(name in each.columns for each in family)]

@@ -243,6 +243,15 @@ def write_references(out: Path, dataset: CaptionDataset, config: DictConfig) -> 
     files.write_table(out / files.REFERENCES, table)
 
 
+def write_dataset(
+    record: RunRecord, dataset: CaptionDataset, versions: Iterable[tuple[ImageId, Version]]
+) -> None:
+    """captions.parquet of these versions, references.parquet, and the dataset in `run.json`."""
+    write_versions(record.out, versions)
+    write_references(record.out, dataset, record.config)
+    record.update(dataset=dataset_info(dataset))
+
+
 def write_to_score(out: Path, passes: Iterable[ToScore]) -> tuple[Path, int]:
     """captions_to_score.jsonl: what is to be scored elsewhere, each item once; how many there are.
 

@@ -130,6 +130,14 @@ def scored_columns(results: Iterable[MetricScores]) -> Iterator[tuple[ScoreColum
             yield from zip(scored.columns, scored.scores.T, strict=True)
 
 
+def upward(results: Iterable[MetricScores]) -> dict[str, Scores]:
+    """Column → its scores [n], higher is better."""
+    return {
+        column.name: values if column.higher_is_better else -values
+        for column, values in scored_columns(results)
+    }
+
+
 def write_scores(out: Path, captions: pd.DataFrame, results: Sequence[MetricScores]) -> None:
     """scores.parquet: the ok metrics' columns, one after another, in the captions' order."""
     columns = ((column.name, values) for column, values in scored_columns(results))

@@ -26,7 +26,7 @@ from metaeval.metrics.base import (
     join_pair,
     round_scores,
 )
-from metaeval.results.base import Measured, MetricResult, Status, TrainingRecord, TrainingSpread
+from metaeval.results.base import Measured, MetricResult, Status, TrainingRecord
 from metaeval.runs.files import digest
 from metaeval.runs.records import (
     BATCH_DEPENDENT,
@@ -117,11 +117,10 @@ class MetricScores:
         column: int,
         statistics: Measured | None,
         versions: Mapping[str, str] | None = None,
-        seeds: TrainingSpread | None = None,
     ) -> MetricResult:
         """The result of one of its columns, with the statistics of the experiment.
 
-        `versions` and `seeds` are the fields of `TrainingRecord` that depend on the run.
+        `versions` is the field of `TrainingRecord` that depends on the run.
         """
         facts, training = self.training, None
         if facts is not None:
@@ -130,7 +129,6 @@ class MetricScores:
                 chosen_on=facts.chosen_on,
                 drawn=facts.drawn,
                 versions=versions,
-                seeds=seeds,
                 own=facts.own,
             )
         return MetricResult(

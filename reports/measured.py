@@ -11,13 +11,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
-from markupsafe import Markup
-
 from metaeval.errors import ConfigError
 from metaeval.options import NonNegativeInt, PositiveInt
 from metaeval.reports.blocks import charts, tables, texts
 from metaeval.reports.blocks.judges import judges
-from metaeval.reports.blocks.texts import Block
+from metaeval.reports.blocks.texts import NOTHING, Block
 from metaeval.reports.paper.figures import write_figure
 from metaeval.reports.shared import page
 from metaeval.reports.shared.print_tables import write_tables
@@ -168,7 +166,7 @@ def closing_blocks(run: LoadedRun) -> list[Block]:
 def extra_block(run: LoadedRun, extra: Extra) -> Block:
     """The block of an extra, by its kind."""
     if not extra.rows:
-        return Block("", "", Markup(""))
+        return NOTHING
     if extra.kind == "matrix":
         return tables.matrix_block(run.result, extra)
     table = tables.print_extra(run.result, extra)

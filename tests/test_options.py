@@ -286,7 +286,7 @@ def test_the_line_says_what_is_wrong(override: str, line: str) -> None:
         (["experiment=replace", "stats.replicate=1"], "stats.replicate: unknown option; "),
         (
             ["experiment=judgments", "task.permutations=9"],
-            "task.permutations: unknown option; known are task.alpha, task.fitted",
+            "task.permutations: unknown option; known are task.fitted",
         ),
         (["experiment=replace", "seed=[0"], "Hydra cannot read 'seed=[0' (no viable alternative "),
     ],

@@ -29,9 +29,9 @@ from benchmarks.numbers.writing import (
 from metaeval.corruptions.base import KINDS
 from metaeval.experiments.choices import MEAN
 from metaeval.experiments.graded.task import PAPER
-from metaeval.experiments.pairs.statistics import SHOWN, measure_key
+from metaeval.experiments.pairs.task import SHOWN, measure_key
 from metaeval.experiments.printout import text_table
-from metaeval.experiments.sensitivity.extras import PROFILE_CELLS
+from metaeval.experiments.sensitivity.statistics import PROFILE_CELLS
 from metaeval.papers.expected import cells_of, values_of
 from metaeval.reproduce.compare import NEEDS
 from metaeval.reproduce.task import OVERVIEW

@@ -1,1 +1,0 @@
-"""Battles between captions, and between those who wrote them."""

@@ -1,7 +1,5 @@
 """The three goals as searches against one metric."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

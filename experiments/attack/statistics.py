@@ -1,7 +1,5 @@
 """What searches found, as numbers: of each metric, and of transfer."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -22,6 +20,7 @@ from metaeval.results.measured import Extra
 from metaeval.results.run import Measure
 from metaeval.search.beam import SearchLimits, Trace, Trial
 from metaeval.search.pool import Pool, chance_of_choice
+from metaeval.stats.resampling.items import mean_of_known
 
 COPIED, LENGTH = "references copied", "same length"
 CONSTRAINTS = ("fluent", "unconstrained", COPIED, LENGTH)
@@ -92,12 +91,12 @@ def _first_calls(
         calls = [traces[i].first(partial(succeeds, i)) for i in rows]
         return np.array([c if c is not None else np.inf for c in calls], dtype=np.float64)
 
-    def has_edits(k: int) -> Callable[[Trial, int], bool]:
-        return lambda trial, _: trial.draft.edits <= k
+    def has_edits(most: int, trial: Trial, _: int) -> bool:
+        return trial.draft.edits <= most
 
     first = {name: first_successes(t, lambda t, i: True) for name, t in outcome.false.items()}
     first[LENGTH] = first_successes(main, lambda t, i: abs(len(t.draft.words) - lengths[i]) <= 1)
-    return first, {k: first_successes(main, has_edits(k)) for k in range(edits + 1)}
+    return first, {k: first_successes(main, partial(has_edits, k)) for k in range(edits + 1)}
 
 
 def attack_statistics(
@@ -126,6 +125,7 @@ def attack_statistics(
     generic, outranks = _generic(outcome, material)
     inflated, words = _inflation(outcome, material, max(budgets), stats)
     traces = [*outcome.false.values(), outcome.known, outcome.unknown]
+    successes = first[search][np.isfinite(first[search])]
     return AttackStatistics(
         {
             **{fooled_key(name): curve[budgets[-1]] for name, curve in success.items()},
@@ -136,8 +136,8 @@ def attack_statistics(
             "search": search,
             "n_images": len(rows),
             "spread": spread,
-            "harm": _mean([t.draft.harm for t in won if t.draft.harm is not None]),
-            "calls_to_success": _median(first[search][np.isfinite(first[search])]),
+            "harm": mean_of_known(np.array([t.draft.harm for t in won], dtype=np.float64)),
+            "calls_to_success": float(np.median(successes)) if len(successes) else None,
             "n_calls": sum(len(trace.trials) for several in traces for trace in several),
             **words,
             "generic": generic,
@@ -150,14 +150,6 @@ def attack_statistics(
         resisted,
         gains,
     )
-
-
-def _mean(values: Sequence[float]) -> float | None:
-    return float(np.mean(values)) if len(values) else None
-
-
-def _median(values: Floats) -> float | None:
-    return float(np.median(values)) if len(values) else None
 
 
 def usable(outcome: AttackOutcome, material: Material) -> list[int]:
@@ -217,11 +209,10 @@ def _inflation(
             for best in [trace.best_first(calls)]
         ]
     longest = [best[0] for trace in outcome.known if (best := trace.best_first(calls))]
+    human = material.dataset.human[: len(outcome.known)]
     return {key: average(np.array(of), stats) for key, of in gains.items()}, {
-        "words": _mean([len(trial.draft.words) for trial in longest]),
-        "human_words": _mean(
-            [len(text.split()) for text in material.dataset.human[: len(outcome.known)]]
-        ),
+        "words": mean_of_known(np.array([len(t.draft.words) for t in longest], dtype=np.float64)),
+        "human_words": float(np.mean([len(text.split()) for text in human])),
     }
 
 
@@ -332,14 +323,10 @@ def attack_extras(
     transfer: Mapping[tuple[str, str], Estimate],
 ) -> Iterator[Extra]:
     """The curves and tables of the page, the most fooled metric first and controls last."""
-
-    def final(metric: MetricResult) -> Estimate:
-        """How often its main search succeeds."""
-        return metric.numbers[fooled_key(str(metric.numbers.facts["search"]))]
-
+    search = {name: fooled_key(numbers.facts["search"]) for name, numbers in attacked.items()}
     shown = sorted(
         (m for m in metrics if m.name in attacked),
-        key=lambda m: (m.column.control, -(final(m).value or 0.0)),
+        key=lambda m: (m.column.control, -(m.numbers.value(search[m.name]) or 0.0)),
     )
     for extra, (x_title, title) in CURVES.items():
         points = [

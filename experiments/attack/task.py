@@ -1,7 +1,5 @@
 """`experiment=attack`: search for captions that fool each metric."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,9 +10,22 @@ from omegaconf import DictConfig
 
 from metaeval.corruptions.language.parsed import parse
 from metaeval.corruptions.own.function import difference
-from metaeval.data.dataset import CaptionDataset, ImageId
 from metaeval.data.system_captions import find_system_files, read_system_captions
-from metaeval.errors import ConfigError
+from metaeval.experiments import (
+    HUMAN,
+    CaptionDataset,
+    ConfigError,
+    Estimate,
+    ImageId,
+    Metric,
+    MetricExperiment,
+    ScoreColumn,
+    Version,
+    fill_sentences,
+    open_store,
+    score_all,
+    write_scores,
+)
 from metaeval.experiments.attack.searches import (
     AttackOutcome,
     Material,
@@ -35,24 +46,17 @@ from metaeval.experiments.attack.statistics import (
     fools_metric,
     share,
 )
-from metaeval.experiments.base import MetricExperiment
 from metaeval.experiments.measure import measure
 from metaeval.experiments.record import (
     RunRecord,
-    dataset_info,
     require_captions,
-    write_references,
+    write_dataset,
     write_versions,
 )
-from metaeval.experiments.scores import open_store, score_all, write_scores
-from metaeval.metrics.base import Metric
 from metaeval.metrics.controls import Length, RandomScore
 from metaeval.options import NonNegativeInt, PositiveInt
-from metaeval.results.base import Estimate
 from metaeval.results.measured import EXAMPLES, Extra, MeasuredResult
-from metaeval.results.notes import fill_sentences
 from metaeval.runs import files
-from metaeval.runs.records import HUMAN, ScoreColumn, Version
 from metaeval.runs.store import CacheError, Store
 from metaeval.scoring import MetricScores, failed_with
 from metaeval.search.beam import SearchLimits
@@ -138,8 +142,7 @@ class Attack(
         inflation_images: NonNegativeInt = 50,
         pool_images: NonNegativeInt = 100,
     ) -> None:
-        self.images, self.edits, self.inflation_images = images, edits, inflation_images
-        self.pool_images = pool_images
+        self.images, self.inflation_images, self.pool_images = images, inflation_images, pool_images
         self._systems: dict[str, Mapping[ImageId, str]] = {}
         self.budgets = tuple(int(b) for b in budgets)
         ascending = sorted(set(self.budgets)) == list(self.budgets)
@@ -148,11 +151,7 @@ class Attack(
                 f"task.budgets: {list(self.budgets)} is not an ascending list of numbers of calls; "
                 "give, for example, [0,10,100]"
             )
-
-    @property
-    def limits(self) -> SearchLimits:
-        """What a search may spend."""
-        return SearchLimits(self.budgets[-1], self.edits)
+        self.limits = SearchLimits(self.budgets[-1], edits)
 
     def load(self, config: DictConfig) -> CaptionDataset:
         dataset: CaptionDataset = super().load(config)
@@ -171,9 +170,7 @@ class Attack(
 
     def write_versions(self, data: CaptionDataset, record: RunRecord) -> None:
         human = ((i, _human(text)) for i, text in zip(data.image_ids, data.human, strict=True))
-        write_versions(record.out, human)
-        write_references(record.out, data, record.config)
-        record.update(dataset=dataset_info(data))
+        write_dataset(record, data, human)
 
     def score(
         self, data: CaptionDataset, metrics: Mapping[str, Metric], record: RunRecord
@@ -204,16 +201,13 @@ class Attack(
         fluency, reason = usable_fluency(lambda: Fluency(data, store))
         material = gather_material(data, fluency, config.seed, self.pool_images, self._systems)
         result = AttackScores(material, no_fluency=reason)
-        for name, control in (
-            ("length", Length()),
-            ("random", RandomScore()),
-            ("exact match", None),
+        for name, score in (
+            ("length", Target(Length(), data, store).score),
+            ("random", Target(RandomScore(), data, store).score),
+            ("exact match", exact_match(data)),
         ):
-            target = Target(control, data, store) if control is not None else None
-            score = exact_match(data) if target is None else target.score
-            result.controls[name] = share(
-                np.array(attack_control(score, material, self.limits), dtype=bool)
-            )
+            fooled = attack_control(score, material, self.limits)
+            result.controls[name] = share(np.array(fooled, dtype=bool))
         swapped_data = swapped_dataset(data)
         for metric in metrics.values():
             target, swapped = Target(metric, data, store), Target(metric, swapped_data, store)
@@ -279,7 +273,7 @@ class Attack(
     def statistics(
         self, data: CaptionDataset, scores: AttackScores, record: RunRecord
     ) -> MeasuredResult:
-        stats = record.config.stats
+        stats, fluency = record.config.stats, scores.material.fluency
         columns = {s.family: s.columns[headline_column(s.columns)] for s in scores.metrics}
         attacked = self._attacked(scores, columns, stats)
         tested = measure(
@@ -299,9 +293,20 @@ class Attack(
             facts={
                 "Images": len(data),
                 "Calls per image": self.budgets[-1],
-                "Changed words": f"at most {self.edits}",
+                "Changed words": f"at most {self.limits.edits}",
             },
-            settings=self._settings(data, scores, record.config),
+            settings={
+                "rule": rule_of(data) or "",
+                "budgets": self.budgets,
+                "max_edits": self.limits.edits,
+                "seed": record.config.seed,
+                "n_images": len(data),
+                "fluent": CENTRAL if fluency is not None else None,
+                "no_fluency": scores.no_fluency,
+                "lengths": fluency.lengths if fluency is not None else None,
+                "confidence": 0.95,
+                "replicates": stats.replicates,
+            },
             declared=declared(self.budgets[-1]),
             notes=tuple(fill_sentences(NOTES, rule=rule_of(data))),
             caveat="".join(fill_sentences(CAVEATS, no_fluency=scores.no_fluency)),
@@ -323,23 +328,6 @@ class Attack(
             for scored in scores.metrics
             if scored.family in scores.attacked and scored.status == "ok"
         }  # fmt: skip
-
-    def _settings(
-        self, data: CaptionDataset, scores: AttackScores, config: DictConfig
-    ) -> dict[str, Any]:
-        fluency = scores.material.fluency
-        return {
-            "rule": rule_of(data) or "",
-            "budgets": self.budgets,
-            "max_edits": self.edits,
-            "seed": config.seed,
-            "n_images": len(data),
-            "fluent": CENTRAL if fluency is not None else None,
-            "no_fluency": scores.no_fluency,
-            "lengths": fluency.lengths if fluency is not None else None,
-            "confidence": 0.95,
-            "replicates": config.stats.replicates,
-        }
 
     def _examples(self, data: CaptionDataset, scores: AttackScores) -> Extra:
         """The first successes against each metric."""

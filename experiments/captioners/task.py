@@ -9,36 +9,41 @@ import logging
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 
 from metaeval.config import load_dataset
 from metaeval.data.dataset import CaptionDataset, ImageId, RecordCount
 from metaeval.data.system_captions import SystemCaptions, find_system_files, read_system_captions
 from metaeval.data.tidy import count_captions, letters_and_digits
-from metaeval.errors import ConfigError, InputError
-from metaeval.experiments.base import MetricExperiment, Pass, ToScore
-from metaeval.experiments.captioners.agreement import (
-    Row,
-    SentenceScores,
-    against_human,
-    agreement_matrices,
-    human_matrix,
-    length_analysis,
-    mean_with_others,
-    metric_disagreements,
+from metaeval.experiments import (
+    ConfigError,
+    InputError,
+    Measure,
+    Metric,
+    MetricExperiment,
+    Pass,
+    ToScore,
+    write_scores,
 )
 from metaeval.experiments.captioners.systems import (
     MEAN,
+    Row,
     ScoredSystems,
+    SentenceScores,
     Settings,
+    against_human,
+    agreement_matrices,
     at_equal_length,
+    caption_lengths,
+    human_matrix,
     mean_rank,
+    metric_disagreements,
     score_families,
     scored_systems,
+    upward,
     with_all_references,
 )
 from metaeval.experiments.graded.statistics import image_by_set
@@ -51,15 +56,11 @@ from metaeval.experiments.record import (
     write_references,
     write_versions,
 )
-from metaeval.experiments.scores import write_scores
-from metaeval.metrics.base import Metric
-from metaeval.options import Draws, checked
+from metaeval.options import Draws, checked, unknown
 from metaeval.progress import progress_bar
 from metaeval.results.base import Estimate, Measured, MetricResult
 from metaeval.results.measured import Extra, MeasuredResult, SystemRanking
-from metaeval.results.run import Measure
 from metaeval.runs import files
-from metaeval.runs.files import spreadsheet_cell
 from metaeval.runs.records import HUMAN, IMAGE_ID, SET, Version
 from metaeval.scoring import SystemScores
 from metaeval.stats.correlation.rank_order import tie_breaking_seeds
@@ -137,17 +138,14 @@ class Captioners(
         self.permutations, self.baseline, self.fields = permutations, baseline, fields
 
     def also_named(self, config: DictConfig) -> Collection[str]:
-        return {HUMAN, *_results_files(config)}
+        return {HUMAN, *find_system_files(config.get("captions"))}
 
     def check(self, config: DictConfig) -> None:
-        systems = _results_files(config)
+        systems = find_system_files(config.get("captions"))
         if HUMAN in systems:
             raise ConfigError(f"'{HUMAN}' is the name of people's captions; rename the system")
         if self.baseline is not None and self.baseline not in systems:
-            known = ", ".join(systems)
-            raise ConfigError(
-                f"task.baseline: unknown system '{self.baseline}'; choose from {known}"
-            )
+            raise unknown("task.baseline", "system", self.baseline, systems)
         least = max(1, math.comb(len(systems), 2)) / (self.permutations + 1)
         if least > 1 - config.stats.confidence:
             log.warning(
@@ -159,7 +157,7 @@ class Captioners(
     def load(self, config: DictConfig) -> CaptionerData:
         dataset: CaptionDataset = load_dataset(config)
         known = frozenset(dataset.pool_ids) | frozenset(dataset.image_ids) | dataset.excluded_ids
-        paths = _results_files(config)
+        paths = find_system_files(config.get("captions"))
         systems = tuple(
             read_system_captions(path, name, known, self.fields) for name, path in paths.items()
         )
@@ -248,21 +246,16 @@ class Captioners(
         )
         ranked, sentences, duels = _computed(scores, captions, machines, images, settings, stats)
         heads = [score for score in ranked if score.column.headline]
-        matrices = agreement_matrices(ranked, sentences, counts, stats.confidence)
+        matrices, taus = agreement_matrices(ranked, sentences, counts, stats.confidence)
         votes, by_image = metric_disagreements(sentences, images)
-        _write_disagreement(record.out / files.DISAGREEMENT, by_image)
         references = dict(zip(data.everyone.image_ids, data.everyone.references, strict=True))
-        headlines = {score.scored.columns[score.place].name for score in heads}
-        scored = [family.scored for family in scores.systems]
-        length = length_analysis(machines, references, scored, names, headlines)
-        words = {name: of["words"] for name, of in length.systems.items()}
+        lengths = caption_lengths(machines, references)
         systems = _rankings(ranked, heads, settings)
         of_systems = [
             _system(system, data.everyone, int((machines[SET] == system.name).sum()))
-            | length.systems[system.name]
+            | lengths[system.name]
             for system in data.systems
         ]
-        caveats = [c for c in (_copied(of_systems, data.dataset, COPIED), length.caveat) if c]
         return MeasuredResult(
             experiment=self.name,
             dataset=data.dataset.name,
@@ -279,24 +272,18 @@ class Captioners(
                 "baseline": self.baseline,
                 "votes in disagreement": tuple(votes),
             },
-            metrics=_in_given_order(scores.systems, ranked, matrices),
+            metrics=_in_given_order(scores.systems, ranked, taus),
             declared=(MEAN_TAU_B,),
             systems=systems,
             extras=(
                 *(*matrices, *([human_matrix(duels)] if duels else ())),
                 Extra.of("captions", "Captions by system", of_systems, folded=True),
-                length.by_bin,
-                at_equal_length(heads, words, settings),
-                *_data_extras(ranked, systems, duels, scores, by_image["disagreement"].dropna()),
+                at_equal_length(heads, lengths, settings),
+                *_data_extras(ranked, systems, duels, scores, by_image),
             ),
-            notes=(*_notes(of_systems, data.dataset, ranked), *caveats[1:]),
-            caveat="".join(caveats[:1]),
+            notes=tuple(_notes(of_systems, data.dataset, ranked)),
+            caveat=_copied(of_systems, data.dataset, COPIED),
         )
-
-
-def _write_disagreement(path: Path, by_image: pd.DataFrame) -> None:
-    cells = by_image.map(spreadsheet_cell)
-    files.atomic(path, lambda p: cells.to_csv(p, index=False, lineterminator="\n"))
 
 
 def _computed(
@@ -311,22 +298,18 @@ def _computed(
     ranked: list[ScoredSystems] = []
     sentences: list[SentenceScores] = []
     duels: list[Row] = []
-    total = len(scores.systems) + len(scores.against_human)
-    with progress_bar(total=total, desc="statistics") as bar:
-        for family in scores.systems:
-            scored = family.scored
-            if scored.scores is not None:
-                values = image_by_set(machines, scored.scores, images, settings.systems)
-                ranked += scored_systems(family, machines, images, settings)
-                sentences += [
-                    SentenceScores(column, values[:, :, c].T, scored.family)
-                    for c, column in enumerate(scored.columns)
-                ]
-            bar.update()
-        for family in scores.against_human:
-            sets = [*settings.systems, HUMAN]
-            duels += against_human(family, captions, images, sets, settings.counts, stats)
-            bar.update()
+    for family in progress_bar(scores.systems, desc="systems"):
+        scored = family.scored
+        if scored.scores is not None:
+            values = image_by_set(machines, scored.scores, images, settings.systems)
+            ranked += scored_systems(family, machines, images, settings)
+            sentences += [
+                SentenceScores(column, upward(column, values[:, :, c].T), scored.family)
+                for c, column in enumerate(scored.columns)
+            ]
+    for family in progress_bar(scores.against_human, desc="systems against Human"):
+        sets = [*settings.systems, HUMAN]
+        duels += against_human(family, captions, images, sets, settings.counts, stats)
     return ranked, sentences, duels
 
 
@@ -335,7 +318,7 @@ def _data_extras(
     systems: Mapping[str, SystemRanking],
     duels: Sequence[Row],
     scores: CaptionerScores,
-    disagreement: "pd.Series[float]",
+    disagreement: Sequence[Row],
 ) -> Iterator[Extra]:
     """Yield the tests between systems, and what only the files have."""
     yield Extra.of(
@@ -344,12 +327,10 @@ def _data_extras(
         _tests(ranked, systems),
         folded=True,
     )
-    mean = [{"n_images": len(disagreement), "mean": disagreement.mean()}]
     for name, title, rows in (
-        ("systems", "Scores of systems", _scores(ranked, systems)),
         (files.AGAINST_HUMAN, "Systems against Human", duels),
         ("signatures_against_human", "Signatures against Human", _signatures(scores)),
-        ("disagreement", "Disagreement of metrics, averaged over images", mean),
+        ("disagreement", "Disagreement of metrics on each image", disagreement),
     ):
         yield Extra.of(name, title, rows, kind="data")
 
@@ -372,10 +353,9 @@ def _rankings(
 def _in_given_order(
     families: Sequence[SystemScores],
     ranked: Sequence[ScoredSystems],
-    matrices: Sequence[Extra],
+    taus: Mapping[str, float],
 ) -> tuple[MetricResult, ...]:
     """The results of all scores, in the order of the configuration."""
-    of_systems = {extra.name: extra for extra in matrices}.get("agreement-systems")
     results = [
         family.scored.result(c, None)
         for family in families
@@ -383,12 +363,10 @@ def _in_given_order(
         for c in range(len(family.scored.columns))
     ]
     for score in ranked:
-        assert of_systems is not None
         assert score.scored.scores is not None
-        values = score.scored.scores[:, score.place]
-        tau = mean_with_others(of_systems, score.column.name)
+        values, name = score.scored.scores[:, score.place], score.column.name
         numbers = Measured(
-            values={} if score.column.part_of else {MEAN_TAU_B.key: Estimate(value=tau)},
+            values={} if score.column.part_of else {MEAN_TAU_B.key: Estimate(value=taus[name])},
             facts={
                 "sentence_column": score.scored.columns[score.place].name,
                 "aggregate": score.aggregate,
@@ -418,24 +396,6 @@ def _tests(ranked: Sequence[ScoredSystems], systems: Mapping[str, SystemRanking]
                 "p": test.p,
                 "p_after_Holm": test.p_adjusted,
                 "p_bootstrap": test.p if of_pair is None else of_pair.p_bootstrap,
-            }
-
-
-def _scores(ranked: Sequence[ScoredSystems], systems: Mapping[str, SystemRanking]) -> Iterator[Row]:
-    """A row for each score and system; parts of metrics are there, too."""
-    parts = {s.column.name: s.ranking for s in ranked if s.column.part_of is not None}
-    for name, ranking in {**systems, **parts}.items():
-        letters = ranking.letters()
-        for system, score in ranking.scores.items():
-            known = score.value is not None
-            yield {
-                "metric": name,
-                "system": system,
-                "rank": 1 + ranking.ranking.index(system) if known else None,
-                "value": score,
-                "n": score.n,
-                "letters": letters[system],
-                "against_baseline": ranking.against(system) or None,
             }
 
 
@@ -489,12 +449,6 @@ def n_references(captions: Mapping[ImageId, str], dataset: CaptionDataset) -> in
         for image, caption in captions.items()
         if caption
     )
-
-
-def _results_files(config: DictConfig) -> dict[str, Path]:
-    """System → its file, as `captions` names them."""
-    given = config.get("captions")
-    return find_system_files(OmegaConf.to_object(given) if OmegaConf.is_config(given) else given)
 
 
 def _versions(data: CaptionerData) -> Iterator[tuple[ImageId, Version]]:

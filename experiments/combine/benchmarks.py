@@ -10,14 +10,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from metaeval.errors import ConfigError
+from metaeval.experiments import ConfigError, Floats, MeasuredResult
 from metaeval.experiments.measure import Units
 from metaeval.metrics.combined.weighted import Combination, image_name
 from metaeval.results.files import read_finished
-from metaeval.results.measured import MeasuredResult
 from metaeval.runs import files
 from metaeval.runs.records import APPLIED, CAPTION, EXPECTED, HUMAN, IMAGE_ID, SET
-from metaeval.stats.resampling.items import Floats
 
 MOST_PAIRS = 50  # of one image, drawn by seed
 
@@ -57,11 +55,6 @@ class Benchmark(NamedTuple):
     def n_images(self) -> int:
         """How many images the numbers are of."""
         return len(self.images)
-
-    @property
-    def seen(self) -> set[str]:
-        """The names of the images that have a choice."""
-        return {self.images[k] for k in np.unique(self.image)}
 
     def weighted(self, combination: Combination) -> Floats:
         """[choices] By how much a combination prefers the better caption. Raises ConfigError where

@@ -4,8 +4,6 @@ Every method gives a weighted sum of differences, each over its root mean square
 constant: the order of the two captions of a choice does not matter.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 

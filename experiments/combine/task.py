@@ -1,9 +1,6 @@
 """`experiment=combine`: does a combination of metrics beat its best part?"""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -12,8 +9,19 @@ from omegaconf import DictConfig
 from pydantic import Field
 
 from metaeval.choices import list_choices
-from metaeval.errors import ConfigError
-from metaeval.experiments.base import Streaming
+from metaeval.experiments import (
+    ConfigError,
+    Estimate,
+    Extra,
+    Floats,
+    Measure,
+    MeasuredResult,
+    Metric,
+    MetricScores,
+    RunRecord,
+    ScoreColumn,
+    Streaming,
+)
 from metaeval.experiments.combine.benchmarks import Benchmark, read_benchmark
 from metaeval.experiments.combine.fits import (
     BEST,
@@ -25,21 +33,13 @@ from metaeval.experiments.combine.fits import (
 )
 from metaeval.experiments.measure import Items, MeanOutcome, Outcomes, measure, of_stats
 from metaeval.experiments.printout import printout
-from metaeval.experiments.record import RunRecord
-from metaeval.metrics.base import Metric
 from metaeval.metrics.combined import weighted
 from metaeval.options import PositiveInt
 from metaeval.progress import progress_bar
 from metaeval.readers.files import user_path
-from metaeval.results.base import Estimate
 from metaeval.results.comparison import Comparisons
-from metaeval.results.measured import Extra, MeasuredResult
-from metaeval.results.run import Measure
 from metaeval.runs import files
-from metaeval.runs.records import ScoreColumn
-from metaeval.scoring import MetricScores
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
-from metaeval.stats.resampling.items import Floats
 
 FILE = "combined.json"
 Method = Literal["equal", "ridge", "nnls", "pls", "logistic", "forward"]
@@ -93,10 +93,8 @@ class Combine(
         Files in the form of `combined.json`: weights that are judged as they are.
     folds
         Of images; a combination is judged on those that it was not fitted to.
-    labels
-        How many choices the points of the curve are fitted to.
     draws
-        Samples of labels of each size, and resamples of images for the intervals of weights.
+        Resamples of images for the intervals of weights.
     """
 
     def __init__(
@@ -106,11 +104,10 @@ class Combine(
         method: Method = "ridge",
         given: Sequence[str] = (),
         folds: Annotated[int, Field(ge=2)] = 5,
-        labels: Sequence[PositiveInt] = (),
         draws: PositiveInt = 20,
     ) -> None:
         self.runs, self.parts, self.method = tuple(runs), parts, method
-        self.folds, self.labels, self.draws = folds, tuple(labels), draws
+        self.folds, self.draws = folds, draws
         self.given = [weighted.read_combination(file) for file in given]
 
     def check(self, config: DictConfig) -> None:
@@ -154,6 +151,11 @@ class Combine(
                 of, predicted[of.name].get(LEFT_OUT, predicted[of.name][WITHIN])
             )
         ]
+        of_parts = (
+            {"part": part}
+            | {of.name: float(np.nanmean(choices_right(of.columns[part]))) for of in benchmarks}
+            for part in (*parts.metrics, *parts.controls)
+        )
         groups = [f"Fitted on {how}" for how in FITTED_ON.values()]
         order = sorted((each.measure for each in outcomes), key=lambda m: groups.index(m.group))
         titles = [*TITLES.values(), RANKS, *(each.title for each in self.given)]
@@ -171,13 +173,7 @@ class Combine(
             extras=(
                 *self._gains(measured.comparisons, order, titles),
                 Extra.of("weights", f"Weights: {TITLES[self.method]}, all benchmarks", weights),
-                Extra.of("parts", "Each part", _each(benchmarks, parts)),
-                Extra.of(
-                    "curve",
-                    f"{TITLES[self.method]} less the best part, by choices fitted to",
-                    self._curve(benchmarks, parts, seed),
-                    kind="curves",
-                ),
+                Extra.of("parts", "Each part", of_parts),
                 Extra.of(
                     "differing",
                     "Choices that either the combination or the best part has right",
@@ -197,7 +193,7 @@ class Combine(
     ) -> dict[str, dict[str, Floats]]:
         """What was fitted to other images, and to other benchmarks without its images → column → by
         how much the better caption is above the other one."""
-        seen = frozenset(of.seen)
+        seen = frozenset(of.images[k] for k in np.unique(of.image))
         others = [other.without(seen) for other in benchmarks if other is not of]
         others = [other for other in others if len(other.image)]
         predicted = {WITHIN: self._within(of, parts, seed)}
@@ -274,31 +270,6 @@ class Combine(
             for k, (name, weight) in enumerate(zip(parts.metrics, final.weights, strict=True))
         ]
         return sorted(rows, key=lambda row: -abs(row["weight"].value))
-
-    def _curve(
-        self, benchmarks: Sequence[Benchmark], parts: CombinedColumns, seed: int
-    ) -> Iterator[dict[str, Any]]:
-        """How much more often than the best part the combination is right on all other images,
-        after a fit of both to so many choices."""
-        rng = np.random.default_rng(seed)
-        for of, n in product(benchmarks, self.labels):
-            gains = []
-            for _ in range(self.draws):
-                place = rng.permutation(of.n_images)[of.image]
-                chosen = np.argsort(place, kind="stable")[:n]
-                held = of.of(place > place[chosen].max(initial=-1)).table(parts.metrics)
-                if len(held) < n:
-                    break
-                given = [(of.of(chosen), np.ones(of.n_images))]
-                right = [
-                    np.nanmean(choices_right(fitted(method, given, parts.metrics).of(held)))
-                    for method in (self.method, BEST)
-                ]
-                gains.append(right[0] - right[1])
-            else:
-                low, high = map(float, np.quantile(gains, [0.025, 0.975]))
-                gain = float(np.mean(gains))
-                yield {"line": of.name, "x": n, "y": gain, "low": low, "high": high}
 
     def _gains(
         self,
@@ -423,11 +394,3 @@ def predicted_gaps(
         together = fitted("ridge", given, parts.controls)
         columns[CONTROLS] = together.of(test.table(parts.controls))
     return columns
-
-
-def _each(benchmarks: Sequence[Benchmark], parts: CombinedColumns) -> Iterator[dict[str, Any]]:
-    for name in (*parts.metrics, *parts.controls):
-        yield {
-            "part": name,
-            **{of.name: float(np.nanmean(choices_right(of.columns[name]))) for of in benchmarks},
-        }

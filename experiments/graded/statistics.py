@@ -12,21 +12,21 @@ import pandas as pd
 from omegaconf import DictConfig
 
 from metaeval.corruptions.base import Corruption
-from metaeval.data.dataset import CaptionDataset
+from metaeval.experiments import CaptionDataset, Floats, MetricScores, fill_sentences
 from metaeval.experiments.graded.column import (
+    POWER,
     ColumnRecord,
     Curve,
     Design,
     Row,
     column_statistics,
     comparable_statistics,
+    compare_columns,
 )
-from metaeval.experiments.graded.differences import POWER, ComparedColumn, compare_columns
 from metaeval.experiments.measure import of_stats
-from metaeval.results.base import NEW, MetricResult, Spread, TrainingSpread
-from metaeval.results.graded import CEILING, MEASURES, SWEEP_MEASURES, paper_distance
+from metaeval.results.base import NEW, MetricResult
+from metaeval.results.graded import MEASURES, SWEEP_MEASURES, paper_distance
 from metaeval.results.measured import SETS, Extra, MeasuredResult, PublishedValues
-from metaeval.results.notes import fill_sentences
 from metaeval.results.run import PublishedInfo
 from metaeval.runs import files
 from metaeval.runs.records import (
@@ -41,13 +41,10 @@ from metaeval.runs.records import (
     SEED,
     SET,
     DrawnCorruption,
-    TrainingSeeds,
     paper_value,
 )
-from metaeval.scoring import MetricScores
 from metaeval.stats.correlation.rank_order import tie_breaking_seeds
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
-from metaeval.stats.resampling.items import Floats
 
 _NEEDED = (  # of the captions
     *("image_id", "set", "level", "caption", "applied", "expected"),
@@ -130,20 +127,23 @@ def statistics(
     images = pd.Index(captions[IMAGE_ID].unique())
     sets = set_table(captions)
     design = _design(captions, images, sets, floor, config.stats)
-    columns = _computed_columns(results, score_tables(out, images, design.names), design)
+    tables = score_tables(out, images, design.names)
+    columns = {
+        column.name: column_statistics(design, column, scored.family, tables[column.name])
+        for scored in results
+        for column in (scored.columns if scored.status == "ok" else ())
+    }
     rows = _rows_by_extra(columns)
-    metrics = _metric_results(results, columns, experiment, dataset, config.seed, corruptions)
+    metrics = _metric_results(results, columns, corruptions)
     printed, others = _published(metrics, published)
     if published is not None and published.comparable:
         _add_published(rows.get("seeds", []), printed)
     comparisons, controls, resampled = compare_columns(
-        [compared for compared, _ in columns.values()],
+        list(columns.values()),
         lambda scores: comparable_statistics(scores, design.levels, design.counts),
         design.confidence,
     )
-    worst = {
-        name: images[list(record.worst_images)].tolist() for name, (_, record) in columns.items()
-    }
+    worst = {name: images[record.worst_images].tolist() for name, record in columns.items()}
     notes = fill_sentences(
         NOTES,
         unchanged=", ".join(_unchanged(sets)),
@@ -192,35 +192,12 @@ def _design(
     )
 
 
-def _computed_columns(
-    results: Sequence[MetricScores], tables: Mapping[str, Sequence[Floats]], design: Design
-) -> dict[str, tuple[ComparedColumn, ColumnRecord]]:
-    """Column that ran → what it is compared by, and its statistics."""
-    made = {}
-    for scored in results:
-        for column in scored.columns if scored.status == "ok" else ():
-            values = tables[column.name]
-            # the scores of the ceiling are levels, which have no curve
-            has_curve = column.part_of is None and scored.family != CEILING
-            record, comparable = column_statistics(
-                design if has_curve else design._replace(curve=None),
-                values,
-                column.higher_is_better,
-            )
-            better = values[0] if column.higher_is_better else -values[0]
-            compared = ComparedColumn(column, scored.family, better, comparable)
-            made[column.name] = compared, record
-    return made
-
-
-def _rows_by_extra(
-    columns: Mapping[str, tuple[ComparedColumn, ColumnRecord]],
-) -> dict[str, list[dict[str, Any]]]:
+def _rows_by_extra(columns: Mapping[str, ColumnRecord]) -> dict[str, list[dict[str, Any]]]:
     """Name of an extra → its rows of all columns."""
     rows: dict[str, list[dict[str, Any]]] = {}
-    for name, (compared, record) in columns.items():
+    for name, record in columns.items():
         for extra, of_column in record.rows.items():
-            more = {"control": compared.column.control} if extra == "dose_points" else {}
+            more = {"control": record.column.control} if extra == "dose_points" else {}
             of_extra = rows.setdefault(extra, [])
             of_extra += [{"metric": name, **row, **more} for row in of_column]
     return rows
@@ -228,30 +205,17 @@ def _rows_by_extra(
 
 def _metric_results(
     results: Sequence[MetricScores],
-    columns: Mapping[str, tuple[ComparedColumn, ColumnRecord]],
-    experiment: str,
-    dataset: CaptionDataset,
-    seed: int,
+    columns: Mapping[str, ColumnRecord],
     corruptions: Sequence[Corruption],
 ) -> list[MetricResult]:
     """The results of all columns, with how their training relates to the run."""
     metrics = []
     for scored in results:
+        drawn = scored.training.drawn if scored.training is not None else ()
+        versions = versions_in_training(drawn, corruptions)
         for c, column in enumerate(scored.columns):
-            numbers = columns[column.name][1].measured if column.name in columns else None
-            versions = seeds = None
-            if scored.training is not None:
-                versions = versions_in_training(scored.training.drawn, corruptions)
-                seeds = training_seeds(
-                    scored.training.seeds,
-                    column.signature_name or column.name,
-                    experiment,
-                    dataset.name,
-                    len(dataset) if not (numbers and numbers.facts["n_nan"]) else 0,
-                    seed,
-                    corruptions,
-                )
-            metrics.append(scored.result(c, numbers, versions=versions, seeds=seeds))
+            numbers = columns[column.name].measured if column.name in columns else None
+            metrics.append(scored.result(c, numbers, versions=versions))
     return metrics
 
 
@@ -458,37 +422,3 @@ def versions_in_training(
         return {}
     statuses = {corruption.label: in_training(drawn, corruption) for corruption in corruptions}
     return {label: status for label, status in statuses.items() if status is not None}
-
-
-def training_seeds(
-    spreads: Iterable[TrainingSeeds],
-    column: str,
-    experiment: str,
-    dataset: str,
-    n_images: int,
-    seed: int,
-    corruptions: Sequence[Corruption],
-) -> TrainingSpread | None:
-    """The spread over training seeds that was measured on this run; `None` where none was.
-
-    A run is identified by its experiment, data, number of images and seed, and by the names and
-    parameters of its corruptions: its captions depend on nothing else.
-    """
-    versions = [[c.name, dict(c.parameters)] for c in corruptions]
-    for spread in spreads:
-        same = (spread.column, spread.experiment, spread.dataset, spread.n_images, spread.seed)
-        if same == (column, experiment, dataset, n_images, seed) and versions == [
-            list(version) for version in spread.versions
-        ]:
-            within = spread.rank_order_rho_within
-            return TrainingSpread(
-                seeds=tuple(spread.seeds),
-                rank_order_rho=_spread(spread.rank_order_rho),
-                rank_order_rho_within=None if within is None else _spread(within),
-            )
-    return None
-
-
-def _spread(entry: Mapping[str, float]) -> Spread:
-    """A card's entry, which may also contain the values of the single trainings."""
-    return Spread(mean=entry["mean"], sd=entry["sd"])

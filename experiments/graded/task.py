@@ -10,7 +10,7 @@ run is comparable only with the same images, sets and rules.
 """
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from inspect import signature
 from typing import Any, Literal
@@ -21,33 +21,32 @@ from hydra.utils import get_object
 from omegaconf import DictConfig, OmegaConf
 
 from metaeval.choices import list_choices
-from metaeval.config import component, compose_config
+from metaeval.config import component, compose_config, metric_names
 from metaeval.corruptions.base import Corruption
 from metaeval.corruptions.graded.random import Random
 from metaeval.corruptions.own.function import Mixture
-from metaeval.data.dataset import CaptionDataset, ImageId
-from metaeval.errors import ConfigError
-from metaeval.experiments.base import MetricExperiment, ToScore
-from metaeval.experiments.graded.seeds import rescorable, score_seeds, seed_count, versions
-from metaeval.experiments.graded.statistics import statistics
-from metaeval.experiments.record import (
+from metaeval.experiments import (
+    CaptionDataset,
+    ConfigError,
+    ImageId,
+    MeasuredResult,
+    Metric,
+    MetricExperiment,
     RunRecord,
-    dataset_info,
+    ToScore,
+    fill_sentences,
     require_captions,
-    write_references,
-    write_versions,
+    write_dataset,
 )
-from metaeval.experiments.scores import score_all, write_scores
+from metaeval.experiments.graded.statistics import statistics
+from metaeval.experiments.scores import score_all, scored_columns, write_scores
 from metaeval.experiments.stored_results import write_seed_scores
-from metaeval.metrics.base import Metric
 from metaeval.options import Rate, did_you_mean, problems
 from metaeval.papers.expected import values_of
 from metaeval.results.graded import leading_column
-from metaeval.results.measured import MeasuredResult
-from metaeval.results.notes import fill_sentences
 from metaeval.results.run import PublishedInfo
 from metaeval.runs import files
-from metaeval.runs.records import CAPTION, IMAGE_ID, LEVEL, ScoreColumn
+from metaeval.runs.records import CAPTION, HUMAN, IMAGE_ID, LEVEL, ScoreColumn, Version
 from metaeval.schema import Degrees
 from metaeval.scoring import CEILING, MetricScores
 
@@ -91,6 +90,9 @@ PRESETS: dict[str, tuple[dict[str, str], dict[str, object]]] = {
     ),
 }
 CEILING_COLUMN = ScoreColumn(CEILING, bounds=(0.0, float("inf")), control=True)
+COMPARED_SEEDS = 5
+# what four more seeds cost little of: METEOR would take minutes more, SPICE an hour
+CHEAP = ("bleu", "sacrebleu", "rouge_l", "cider", "controls")
 
 
 class Graded(
@@ -128,10 +130,29 @@ class Graded(
         return [*([Random()] if self.floor else []), *configured(config.get("corruption"))]
 
     def published(self, dataset: CaptionDataset, config: DictConfig) -> PublishedInfo | None:
-        """The published values, if there are any for this experiment."""
+        """The published values, and why this run differs from the paper's protocol, if it does;
+        `None` where there are none for this experiment."""
         if self.preset is None:
             return None
-        return published_values(self.preset, dataset, config)
+        _, paper = PRESETS[self.preset]
+        ours = {key: value for key, value in config.corruption.items() if key != "_target_"}
+        differs = [key for key, value in paper.items() if ours.get(str(key)) != value]
+        other = (note.rstrip(".") for note in dataset.notes if "not the captions" in note)
+        reasons = fill_sentences(
+            WHY_NOT,
+            dataset=dataset.name if dataset.name != "coco_val2017" else None,
+            note=next(other, None),
+            images=len(dataset) if len(dataset) != 5000 else None,
+            references="four" if {len(refs) for refs in dataset.references} != {4} else None,
+            differs=", ".join(f"corruption.{key}" for key in differs),
+        )
+        why_not = next(reasons, None)
+        return PublishedInfo(
+            source=SOURCE,
+            comparable=why_not is None,
+            why_not=why_not,
+            rank_order_rho=values_of(PAPER, self.preset),
+        )
 
     def check(self, config: DictConfig) -> None:
         self.corruptions(config)
@@ -170,14 +191,9 @@ class Graded(
 
     def write_versions(self, data: CaptionDataset, record: RunRecord) -> None:
         corruptions = self.corruptions(record.config)
-        write_versions(record.out, versions(data, corruptions, record.config.seed))
-        write_references(record.out, data, record.config)
-        facts: dict[str, Any] = {}
-        for corruption in corruptions:
-            facts.update(corruption.facts())
+        write_dataset(record, data, versions(data, corruptions, record.config.seed))
         record.update(
-            dataset=dataset_info(data),
-            corruption=facts,
+            corruption={k: fact for each in corruptions for k, fact in each.facts().items()},
             published=self.published(data, record.config),
         )
 
@@ -213,7 +229,7 @@ class Graded(
             self.corruptions(record.config),
             self.name,
             self.floor,
-            self.published(data, record.config),
+            record.info.published,
         )
 
     def explained(self, data: CaptionDataset) -> CaptionDataset:
@@ -232,28 +248,6 @@ class Graded(
             m.name: tuple(dict.fromkeys((*worst.get(m.name, ()), *leading)))
             for m in summary.metrics
         }
-
-
-def published_values(preset: str, dataset: CaptionDataset, config: DictConfig) -> PublishedInfo:
-    """The published values, and why this run differs from the paper's protocol, if it does."""
-    _, paper = PRESETS[preset]
-    ours = {key: value for key, value in config.corruption.items() if key != "_target_"}
-    differs = [key for key, value in paper.items() if ours.get(str(key)) != value]
-    reasons = fill_sentences(
-        WHY_NOT,
-        dataset=dataset.name if dataset.name != "coco_val2017" else None,
-        note=next((note.rstrip(".") for note in dataset.notes if "not the captions" in note), None),
-        images=len(dataset) if len(dataset) != 5000 else None,
-        references="four" if {len(refs) for refs in dataset.references} != {4} else None,
-        differs=", ".join(f"corruption.{key}" for key in differs),
-    )
-    why_not = next(reasons, None)
-    return PublishedInfo(
-        source=SOURCE,
-        comparable=why_not is None,
-        why_not=why_not,
-        rank_order_rho=values_of(PAPER, preset),
-    )
 
 
 def ceiling(captions: pd.DataFrame) -> MetricScores:
@@ -340,3 +334,69 @@ def mixtures(
     if not rates:
         raise ConfigError("a mixture of corruptions with rates needs corruption.rates=[0.25,0.5]")
     return [mixture(rate) for rate in sorted(rates, reverse=True)]
+
+
+def seed_count(config: DictConfig, comparable: bool = False) -> int:
+    """How many corruption seeds a run uses, its own included (`corruption.seeds`).
+
+    `null` is COMPARED_SEEDS where published values are comparable with the run, otherwise 1.
+    """
+    count = (config.get("corruption") or {}).get("seeds")
+    if count is None:
+        return COMPARED_SEEDS if comparable else 1
+    return int(count)
+
+
+def rescorable(metrics: Mapping[str, Metric], config: DictConfig) -> dict[str, Metric]:
+    """The metrics that are scored on every seed: those of `corruption.reseeded`, groups resolved.
+
+    Without that key the metrics that take next to no time. Raises ConfigError for a name that is
+    neither a metric nor a group.
+    """
+    groups: dict[str, list[str]] = OmegaConf.to_container(config.metric_groups)  # type: ignore[assignment]
+    reseeded = (config.get("corruption") or {}).get("reseeded")
+    names = CHEAP if reseeded is None else list(reseeded)
+    for name in names:
+        if name not in groups and name not in metric_names():
+            raise ConfigError(
+                f"corruption.reseeded: '{name}' is neither a metric nor a group of metrics"
+            )
+    chosen = {member for name in names for member in groups.get(name, [name])}
+    return {name: metric for name, metric in metrics.items() if name in chosen}
+
+
+def versions(
+    dataset: CaptionDataset, corruptions: Sequence[Corruption], seed: int
+) -> Iterator[tuple[ImageId, Version]]:
+    """Every image's caption as each corruption leaves it, worst set first, and the human one."""
+    for level, corruption in enumerate(corruptions):
+        results = corruption.apply(dataset, seed)
+        for image_id, source, result in zip(dataset.image_ids, dataset.human, results, strict=True):
+            yield image_id, corruption.version(level, source, result)
+    for image_id, text in zip(dataset.image_ids, dataset.human, strict=True):
+        yield image_id, Version(HUMAN, len(corruptions), text, text, realised_rate=0.0)
+
+
+def score_seeds(
+    dataset: CaptionDataset,
+    corruptions: Sequence[Corruption],
+    metrics: Mapping[str, Metric],
+    config: DictConfig,
+    count: int,
+) -> tuple[pd.DataFrame, list[MetricScores]]:
+    """The scores of the versions that the seeds after the run's own make: files.SEED_SCORES, and
+    the outcome of each metric.
+
+    `count` is the number of seeds, the run's own included.
+    """
+    rows = [
+        (image_id, seed, v.set, v.level, v.caption)
+        for seed in range(config.seed + 1, config.seed + count)
+        for image_id, v in versions(dataset, corruptions, seed)
+    ]
+    captions = pd.DataFrame(rows, columns=["image_id", "seed", "set", "level", "caption"])
+    keys = captions.drop(columns="caption")
+    results = score_all(metrics.values(), dataset, captions, config)
+    parts = [keys.assign(metric=c.name, score=values) for c, values in scored_columns(results)]
+    empty = keys.assign(metric="", score=0.0)[:0]
+    return pd.concat(parts, ignore_index=True) if parts else empty, results

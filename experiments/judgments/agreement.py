@@ -1,7 +1,7 @@
 """One column against people: correlations over rows, accuracy within images, systems, parts."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -11,15 +11,12 @@ from metaeval.data.judgments.judged import JudgedCaption
 from metaeval.errors import InputError
 from metaeval.experiments.judgments.sample import (
     SYMBOL,
-    Correlation,
-    RankedScores,
     Ratings,
     RowCorrelations,
     Sample,
-    View,
     varies,
 )
-from metaeval.experiments.measure import ResampledValue
+from metaeval.experiments.measure import Mask, ResampledValue
 from metaeval.results.base import Estimate
 from metaeval.stats.agreement.ceiling import LEAST_ITEMS, alt_test, disattenuated_correlation
 from metaeval.stats.agreement.controls import partial_correlation
@@ -55,13 +52,13 @@ EPSILON = 0.2  # of the alt-test: the source's advice where raters are experts
 
 
 def further_agreement(
-    column: RankedScores, given: Ratings, sample: Sample, dimension: str, confidence: float
+    scores: Floats, given: Ratings, sample: Sample, dimension: str, confidence: float
 ) -> tuple[Estimates, list[dict[str, Any]]]:
     """The further statistics of a column in one dimension, and the points of its curve of
     preference; nothing for a constant column."""
-    if not varies(column):
+    if not varies(scores):
         return {}, []
-    x, y, image, counts = column.scores, given.mean, given.image, sample.counts[:_REPLICATES]
+    x, y, image, counts = scores, given.mean, given.image, sample.counts[:_REPLICATES]
     differences = pairwise_difference_pearson(x, y, image, counts=counts, confidence=confidence)
     ties = cross_fitted_tie_calibration(x, y, image, counts=counts, confidence=confidence)
     saved = label_efficiency(x, y, image, n_labels=LABELS, counts=counts, confidence=confidence)
@@ -72,18 +69,18 @@ def further_agreement(
         "difference_pearson": Estimate.of(differences),
         "cross_fitted_accuracy": Estimate.of(ties),
         "labels_worth": Estimate.of(worth),
-        **_disattenuated(column, sample, dimension, given, confidence),
-        **_soft_pairwise(column, given, sample),
-        **_replacement(column, given, sample, dimension),
+        **_disattenuated(scores, sample, dimension, given, confidence),
+        **_soft_pairwise(scores, given, sample),
+        **_replacement(scores, given, sample, dimension),
     }
-    curve = _curve(column, given, sample, confidence)
+    curve = _curve(scores, given, sample, confidence)
     if curve is None:
         return estimates, []
     return {**estimates, "noticed": Estimate.of(curve.noticed)}, _points(curve)
 
 
 def binary_agreement(
-    column: RankedScores, given: Ratings, sample: Sample, confidence: float
+    scores: Floats, given: Ratings, sample: Sample, confidence: float
 ) -> Estimates:
     """Average precision and AUROC of the label 1, and the share of the captions that have it;
     nothing for ratings of more than two values.
@@ -97,9 +94,9 @@ def binary_agreement(
         return {}
     upward = sample.judged.higher_is_better
     positive = given.mean[rated] == values[1 if upward else 0]
-    scores = column.scores[rated] if upward else -column.scores[rated]
+    signed = scores[rated] if upward else -scores[rated]
     separation = classification(
-        scores, positive, given.image[rated], sample.counts, confidence=confidence
+        signed, positive, given.image[rated], sample.counts, confidence=confidence
     )
     share = separation.n_positive / separation.auroc.n if separation.auroc.n else None
     return {
@@ -124,24 +121,24 @@ def ratings_of(judged: Sequence[JudgedCaption], dimension: str) -> Floats:
 
 
 def _disattenuated(
-    column: RankedScores, sample: Sample, dimension: str, given: Ratings, confidence: float
+    scores: Floats, sample: Sample, dimension: str, given: Ratings, confidence: float
 ) -> Estimates:
     """r free of the raters' noise, over the captions with the usual number of ratings."""
     ratings = ratings_of(sample.judged.judged, dimension)
     if ratings.shape[1] < 2:
         return {}
     made = disattenuated_correlation(
-        column.scores, ratings, given.image, counts=sample.counts[:_REPLICATES],
+        scores, ratings, given.image, counts=sample.counts[:_REPLICATES],
         confidence=confidence,
     )  # fmt: skip
     return {"disattenuated": Estimate.of(made)}
 
 
 def _curve(
-    column: RankedScores, given: Ratings, sample: Sample, confidence: float
+    scores: Floats, given: Ratings, sample: Sample, confidence: float
 ) -> PreferenceCurve | None:
     """P(people prefer the higher score) over the pairs that they rate differently."""
-    pairs = pairs_within(column.scores, given.mean, given.image, _CURVE_PAIRS)
+    pairs = pairs_within(scores, given.mean, given.image, _CURVE_PAIRS)
     differ = ~pairs.tied
     if not differ.any():
         return None
@@ -170,7 +167,7 @@ def _points(curve: PreferenceCurve) -> list[dict[str, Any]]:
     ]
 
 
-def _replacement(column: RankedScores, given: Ratings, sample: Sample, dimension: str) -> Estimates:
+def _replacement(scores: Floats, given: Ratings, sample: Sample, dimension: str) -> Estimates:
     """The alternative annotator test (Calderon et al. 2025), where it is known who gave each rating
     and enough captions have two.
 
@@ -187,9 +184,7 @@ def _replacement(column: RankedScores, given: Ratings, sample: Sample, dimension
     for row, j in zip(ratings, judged, strict=True):
         row[[place[name] for name in j.raters]] = j.human[dimension] if j.raters else ()
     try:
-        made = alt_test(
-            to_rating_scale(column.scores, ratings, given.image), ratings, epsilon=EPSILON
-        )
+        made = alt_test(to_rating_scale(scores, ratings, given.image), ratings, epsilon=EPSILON)
     except InputError:  # too few captions, or ratings sorted within captions
         return {}
     tested = made.n_items[made.n_items >= LEAST_ITEMS]
@@ -199,17 +194,15 @@ def _replacement(column: RankedScores, given: Ratings, sample: Sample, dimension
     }
 
 
-def _soft_pairwise(column: RankedScores, given: Ratings, sample: Sample) -> Estimates:
+def _soft_pairwise(scores: Floats, given: Ratings, sample: Sample) -> Estimates:
     """SPA over systems; several captions of one system and image are averaged."""
-    score, human, n = _system_tables(column.scores, given, sample).transpose(0, 2, 1)
+    score, human, n = _system_tables(scores, given, sample).transpose(0, 2, 1)
     with np.errstate(invalid="ignore"):
         made = soft_pairwise_accuracy(human / n, score / n)
     return {} if np.isnan(made) else {"soft_pairwise_accuracy": Estimate(value=made)}
 
 
-def score_groups(
-    column: RankedScores, given: Ratings, counts: Counts, confidence: float
-) -> Estimates:
+def score_groups(scores: Floats, given: Ratings, counts: Counts, confidence: float) -> Estimates:
     """The mean score of captions that people rated alike, and how far it lies above the group
     below, in standard deviations of all scores; nothing where there are fewer than two groups.
 
@@ -217,10 +210,10 @@ def score_groups(
     below.
     """
     labels, group = rating_groups(given.mean)
-    known = (group >= 0) & ~np.isnan(column.scores)
+    known = (group >= 0) & ~np.isnan(scores)
     if len(labels) < 2 or not known.any():
         return {}
-    scores = column.scores[known]
+    scores = scores[known]
     greatest = float(np.abs(scores).max()) or 1.0  # of small scores the squares would be 0
     spread = greatest * float((scores / greatest).std())
     cell = given.image[known] * len(labels) + group[known]
@@ -271,54 +264,54 @@ def rating_groups(means: Floats) -> tuple[tuple[str, ...], np.ndarray]:
 
 
 def agreement_of(
-    column: RankedScores,
+    scores: Floats,
     rows: RowCorrelations,
     given: Ratings,
     sample: Sample,
-    statistic: Correlation,
+    statistic: str,
     confidence: float,
 ) -> Estimates:
     """A column's agreement in one dimension, by the name of each number."""
-    values, replicates = rows(column.scores)
-    n, n_images = int((~np.isnan(column.scores[given.row])).sum()), given.images_of(column.scores)
+    values, replicates = rows(scores)
+    n, n_images = int((~np.isnan(scores[given.row])).sum()), given.images_of(scores)
     estimates: Estimates = {
         name: Estimate.resampled(
             getattr(values, name), getattr(replicates, name), confidence, n_images, n
         )
         for name in SYMBOL
     }
-    estimates |= _accuracy(column, given, sample, confidence)
+    estimates |= _accuracy(scores, given, sample, confidence)
     if len(sample.systems) > 1:
-        systems = system_statistics(column.scores, given, sample)
+        systems = system_statistics(scores, given, sample)
         estimates |= {name: value.estimate(confidence) for name, value in systems.items()}
-    for view in sample.views:
-        estimates |= of_view(column, given, view, sample.counts, statistic, confidence)
+    for name, captions in sample.views.items():
+        estimates |= of_view(scores, given, name, captions, sample.counts, statistic, confidence)
     return {
         **estimates,
-        **binary_agreement(column, given, sample, confidence),
-        "length_controlled": _length_controlled(column, given, sample, confidence),
-        **score_groups(column, given, sample.counts, confidence),
+        **binary_agreement(scores, given, sample, confidence),
+        "length_controlled": _length_controlled(scores, given, sample, confidence),
+        **score_groups(scores, given, sample.counts, confidence),
     }
 
 
 def _length_controlled(
-    column: RankedScores, given: Ratings, sample: Sample, confidence: float
+    scores: Floats, given: Ratings, sample: Sample, confidence: float
 ) -> Estimate:
     """Partial Pearson's r with the ratings, given the number of words of the caption."""
     words = np.array([len(j.candidate.split()) for j in sample.judged.judged], dtype=np.float64)
     image = given.image[given.row]
     partial = partial_correlation(
-        column.scores[given.row], given.value, words[given.row], image, statistic="pearson",
+        scores[given.row], given.value, words[given.row], image, statistic="pearson",
         counts=sample.counts[:, np.unique(image)], confidence=confidence,
     )  # fmt: skip
     return Estimate.of(partial)
 
 
-def _accuracy(column: RankedScores, given: Ratings, sample: Sample, confidence: float) -> Estimates:
+def _accuracy(scores: Floats, given: Ratings, sample: Sample, confidence: float) -> Estimates:
     """Pairwise accuracy within images, with tie calibration (Deutsch et al. 2023): the ε within
     which scores count as tied, the share of pairs that it ties, and the accuracy at ε = 0."""
-    accuracy, calibrated = _calibrated(column.scores, given, sample.counts)
-    distance = pairs_within(column.scores, given.mean, given.image).distance
+    accuracy, calibrated = pair_accuracy(scores, given, sample.counts)
+    distance = pairs_within(scores, given.mean, given.image).distance
     tied = float((distance <= calibrated.epsilon).mean()) if len(distance) else float("nan")
     return {
         "accuracy": accuracy.estimate(confidence),
@@ -329,16 +322,11 @@ def _accuracy(column: RankedScores, given: Ratings, sample: Sample, confidence: 
     }
 
 
-def pair_accuracy(scores: Floats, given: Ratings, sample: Sample) -> ResampledValue:
-    """The accuracy on pairs of captions of an image with ties calibrated; the units are images that
-    have a pair, the items are pairs."""
-    return _calibrated(scores, given, sample.counts)[0]
-
-
-def _calibrated(
+def pair_accuracy(
     scores: Floats, given: Ratings, counts: Counts
 ) -> tuple[ResampledValue, TieCalibration]:
-    """The accuracy at the calibrated ε, which the replicates keep, and the calibration."""
+    """The accuracy on pairs of captions of an image with ties calibrated, at an ε that the
+    replicates keep, and the calibration. The units are images that have a pair, the items pairs."""
     made = tie_calibration(scores, given.mean, given.image)
     pairs = pairs_within(scores, given.mean, given.image)
     # `pairs_within` numbers the images from 0 in ascending order, as `given.image` does
@@ -365,10 +353,10 @@ def system_statistics(scores: Floats, given: Ratings, sample: Sample) -> dict[st
 
 
 def system_means(
-    column: RankedScores, given: Ratings, sample: Sample
+    scores: Floats, given: Ratings, sample: Sample
 ) -> Iterator[tuple[str, float, float]]:
     """Each system with its mean score and its mean rating; NaN without a scored caption."""
-    tables = _system_tables(column.scores, given, sample)
+    tables = _system_tables(scores, given, sample)
     metric, human = _system_means(tables, np.ones((1, given.n_images), dtype=np.int8))
     yield from zip(sample.systems, metric[0].tolist(), human[0].tolist(), strict=True)
 
@@ -424,44 +412,43 @@ def system_correlations(metric: Floats, human: Floats) -> SystemCorrelations:
 
 
 def of_view(
-    column: RankedScores,
+    scores: Floats,
     given: Ratings,
-    view: View,
+    view: str,
+    captions: Mask,
     counts: Counts,
-    statistic: Correlation,
+    statistic: str,
     confidence: float,
 ) -> Estimates:
     """The correlations on a part of the captions, the protocol's with its interval."""
-    rows = view.captions[given.row]
-    x, y, unit = column.scores[given.row[rows]], given.value[rows], given.image[given.row[rows]]
+    rows = captions[given.row]
+    x, y, unit = scores[given.row[rows]], given.value[rows], given.image[given.row[rows]]
     weighted = WeightedCorrelations(x, y, unit, given.n_images, names=(statistic,))
     n_images = len(np.unique(unit[~np.isnan(x)]))
     values, n = correlations(x, y), int((~np.isnan(x)).sum())
-    estimates = {
-        f"{name}_{view.name}": Estimate(value=getattr(values, name), n=n) for name in SYMBOL
-    }
+    estimates = {f"{name}_{view}": Estimate(value=getattr(values, name), n=n) for name in SYMBOL}
     replicates = getattr(weighted.of(counts), statistic)
     tested = Estimate.resampled(getattr(values, statistic), replicates, confidence, n_images, n)
-    return {**estimates, f"{statistic}_{view.name}": tested}
+    return {**estimates, f"{statistic}_{view}": tested}
 
 
 def on_common_rows(
-    columns: Sequence[RankedScores], given: Ratings, statistic: Correlation
+    columns: Mapping[str, Floats], given: Ratings, statistic: str
 ) -> dict[str, Estimate]:
     """Column → the correlation on the `n` rows that all metrics could score.
 
     Empty where all metrics scored the same rows. A metric that scored fewer than half of the rows
     does not take part, so that its gaps do not reduce the rows of the others.
     """
-    scored = {c.name: ~np.isnan(c.scores[given.row]) for c in columns}
-    taking_part = [c for c in columns if 2 * scored[c.name].sum() >= len(given.row)]
-    if not taking_part or len({scored[c.name].tobytes() for c in taking_part}) < 2:
+    of_rows = {name: scores[given.row] for name, scores in columns.items()}
+    scored = {name: ~np.isnan(scores) for name, scores in of_rows.items()}
+    taking_part = [name for name, rows in scored.items() if 2 * rows.sum() >= len(given.row)]
+    if not taking_part or len({scored[name].tobytes() for name in taking_part}) < 2:
         return {}
-    rows = np.logical_and.reduce([scored[c.name] for c in taking_part])
+    rows = np.logical_and.reduce([scored[name] for name in taking_part])
     return {
-        c.name: Estimate(
-            value=correlation(statistic, c.scores[given.row[rows]], given.value[rows]),
-            n=int(rows.sum()),
+        name: Estimate(
+            value=correlation(statistic, of_rows[name][rows], given.value[rows]), n=int(rows.sum())
         )
-        for c in taking_part
+        for name in taking_part
     }

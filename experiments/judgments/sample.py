@@ -1,7 +1,5 @@
 """The judged captions of a run as arrays: what every statistic is computed on."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -9,13 +7,23 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+from omegaconf import DictConfig
 
 from metaeval.data.judgments.judged import Judgments
-from metaeval.experiments.measure import once_each
-from metaeval.experiments.scores import scored_columns
+from metaeval.experiments.fitted import (
+    IMAGE,
+    REFERENCES,
+    TEXT,
+    caption_features,
+    image_features,
+    predictions,
+    reference_features,
+)
+from metaeval.experiments.measure import Mask, once_each
+from metaeval.experiments.scores import open_store
 from metaeval.runs import files
 from metaeval.runs.records import HUMAN
-from metaeval.scoring import MetricScores
+from metaeval.runs.store import Store
 from metaeval.stats.correlation.correlations import (
     Correlations,
     CorrelationValues,
@@ -25,40 +33,7 @@ from metaeval.stats.correlation.correlations import (
 from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts
 from metaeval.stats.resampling.items import Floats, encode
 
-Correlation = Literal["pearson", "spearman", "kendall_tau_b", "kendall_tau_c"]
-SYMBOL: Mapping[Correlation, str] = {
-    "pearson": "r",
-    "spearman": "ρ",
-    "kendall_tau_b": "τ-b",
-    "kendall_tau_c": "τ-c",
-}
-
-
-class JudgmentSettings(NamedTuple):
-    """What the statistics depend on, besides the data.
-
-    `fitted` is whether fitted controls were made.
-    """
-
-    replicates: int
-    confidence: float
-    seed: int
-    alpha: float
-    fitted: bool | Literal["text"] = True
-
-
-class RankedScores(NamedTuple):
-    """One score of a metric that ran: its name and its scores [n], more is better."""
-
-    name: str
-    scores: Floats
-
-
-class View(NamedTuple):
-    """A part of the judged captions that has numbers of its own: "without Human", "8k"."""
-
-    name: str
-    captions: npt.NDArray[np.bool_]
+SYMBOL = {"pearson": "r", "spearman": "ρ", "kendall_tau_b": "τ-b", "kendall_tau_c": "τ-c"}
 
 
 class Ratings(NamedTuple):
@@ -95,61 +70,35 @@ def row_correlations(given: Ratings, counts: Counts) -> RowCorrelations:
     return lambda scores: once(scores[given.row])
 
 
-class Columns(NamedTuple):
-    """The columns that ran, and which of them are ranked or are controls."""
-
-    all: Sequence[RankedScores]
-    ranked: Sequence[RankedScores]
-    controls: Sequence[RankedScores]
-
-    @classmethod
-    def of(cls, scored: Sequence[MetricScores]) -> Columns:
-        """The columns of metrics; more is better in each."""
-        every = [
-            (column, RankedScores(column.name, values if column.higher_is_better else -values))
-            for column, values in scored_columns(scored)
-        ]
-        varying = [(column, one) for column, one in every if varies(one)]
-        return cls(
-            [one for _, one in every],
-            [one for column, one in varying if column.is_ranked],
-            [one for column, one in varying if column.control and not column.is_ranked],
-        )
-
-
 class Sample(NamedTuple):
     """What every statistic of a run is computed on.
 
     `image` [n] is the number of each caption's image, `counts` [replicates, images] the resampled
-    images, `without_references` [n] marks captions without references.
+    images; `views` are the parts of the captions [n] that have numbers of their own.
     """
 
     judged: Judgments
     image: npt.NDArray[np.int64]
     counts: Counts
-    systems: tuple[str, ...]
-    views: Sequence[View]
+    systems: Sequence[str]
+    views: Mapping[str, Mask]
     ratings: Mapping[str, Ratings]
-    without_references: npt.NDArray[np.bool_]
 
 
-def sample_of(judged: Judgments, settings: JudgmentSettings) -> Sample:
+def sample_of(judged: Judgments, stats: DictConfig) -> Sample:
     """The ratings, images, resampled images and parts of judged captions."""
     image = image_numbers(judged)
     n_images = len(np.unique(image))
-    systems = sorted({j.system for j in judged.judged if j.system is not None})
-    ratings = {}
-    for name in judged.dimensions:
-        row, value = judged.rows(name)
-        ratings[name] = Ratings(row, value, judged.means(name), image, n_images)
     return Sample(
         judged,
         image,
-        bootstrap_counts(n_images, settings.replicates, settings.seed),
-        tuple(systems),
+        bootstrap_counts(n_images, stats.replicates, stats.seed),
+        sorted({j.system for j in judged.judged if j.system is not None}),
         views_of(judged),
-        ratings,
-        np.array([not j.references for j in judged.judged], dtype=np.bool_),
+        {
+            name: Ratings(*judged.rows(name), judged.means(name), image, n_images)
+            for name in judged.dimensions
+        },
     )
 
 
@@ -158,35 +107,81 @@ def image_numbers(judged: Judgments) -> npt.NDArray[np.int64]:
     return encode([j.image for j in judged.judged])[1]
 
 
-def quoted_statistic(judged: Judgments) -> Correlation:
-    """The correlation that the protocol is quoted by."""
-    return next(name for name in SYMBOL if name == judged.protocol.statistic)
-
-
 def row_counts(judged: Judgments) -> dict[str, int]:
     """Dimension → how many rows the correlations have."""
     return {name: len(judged.rows(name)[0]) for name in judged.dimensions}
 
 
-def views_of(judged: Judgments) -> list[View]:
+def views_of(judged: Judgments) -> dict[str, Mask]:
     """The parts that have numbers of their own: without people's captions, and each subset."""
-    views = []
+    views = {}
     human = np.array([j.system == HUMAN for j in judged.judged], dtype=np.bool_)
     if human.any() and not human.all():
-        views.append(View(f"without {HUMAN}", ~human))
-    subsets = list(dict.fromkeys(j.subset for j in judged.judged if j.subset is not None))
-    if len(subsets) > 1:
-        views += [
-            View(subset, np.array([j.subset == subset for j in judged.judged], dtype=np.bool_))
-            for subset in subsets
-        ]
-    return views
+        views[f"without {HUMAN}"] = ~human
+    subset = np.array([j.subset for j in judged.judged], dtype=object)
+    subsets = dict.fromkeys(name for name in subset if name is not None)
+    return views | ({name: subset == name for name in subsets} if len(subsets) > 1 else {})
 
 
-def varies(column: RankedScores) -> bool:
+def varies(scores: Floats) -> bool:
     """Whether a column has two different scores."""
-    scored = column.scores[~np.isnan(column.scores)]
-    return len(scored) > 1 and bool((scored != scored[0]).any())
+    known = scores[~np.isnan(scores)]
+    return len(known) > 1 and bool((known != known[0]).any())
+
+
+# The fitted controls of judged captions: regressions of the mean rating on what sees no truth.
+
+
+class FittedControls(NamedTuple):
+    """`features`: control → [n, k]. `predicted`: dimension → control → mean rating [n]."""
+
+    features: Mapping[str, Floats]
+    predicted: Mapping[str, Mapping[str, Floats]]
+
+    def columns(self) -> list[tuple[str, Floats]]:
+        """The predictions under the names that they have in scores.parquet."""
+        several = len(self.predicted) > 1
+        return [
+            (f"{control} ({dimension})" if several else control, values)
+            for dimension, of in self.predicted.items()
+            for control, values in of.items()
+        ]
+
+
+def fitted_controls(
+    judged: Judgments, which: bool | Literal["text"], config: DictConfig
+) -> FittedControls:
+    """The controls of the text, the references and the image; of the text alone, or none."""
+    features: Mapping[str, Floats] = {}
+    if which:
+        with open_store(config) as store:
+            features = _features(judged, store, text_alone=which == "text")
+    image = image_numbers(judged)
+    predicted = {
+        name: {
+            control: predictions(of, judged.means(name), image, config.stats.seed)
+            for control, of in features.items()
+        }
+        for name in judged.dimensions
+    }
+    return FittedControls(features, predicted)
+
+
+def _features(judged: Judgments, store: Store, *, text_alone: bool) -> Mapping[str, Floats]:
+    """Fitted control → features [n, k]: of the caption, its references, the annotated objects.
+
+    A control whose features no caption has is left out. NaN where one caption's are missing.
+    """
+    captions = [j.candidate for j in judged.judged]
+    of_text = {TEXT: caption_features(judged.dataset, captions, judged.image_index, store)}
+    if text_alone:
+        return of_text
+    features = {
+        **of_text,
+        REFERENCES: reference_features([j.references or () for j in judged.judged]),
+        IMAGE: image_features(judged.dataset, judged.image_index),
+    }
+    return {name: table for name, table in features.items() if table is not None}
 
 
 # The files of a run against human judgements, which have schemas of their own.
@@ -204,21 +199,12 @@ def write_judgments(out: Path, judged: Judgments, paths: Sequence[str | None]) -
         "system": pa.array([j.system for j in judged.judged], pa.string()),
         "candidate": pa.array([j.candidate for j in judged.judged], pa.string()),
         "references": pa.array([list(j.references) for j in judged.judged], pa.list_(pa.string())),
+        "image_path": pa.array([paths[k] for k in judged.image_index], pa.string()),
     }
-    columns["image_path"] = pa.array([paths[k] for k in judged.image_index], pa.string())
     for name in judged.dimensions:
         given = [list(j.human.get(name, ())) for j in judged.judged]
         columns[f"human_{name}"] = pa.array(given, pa.list_(pa.float64()))
     files.write_arrow(out / files.JUDGMENTS, pa.table(columns))
-
-
-def write_judged_scores(
-    out: Path, scored: Sequence[MetricScores], fitted: Sequence[tuple[str, Floats]]
-) -> None:
-    """caption, metric, score (NaN = could not be scored); the ok metrics, one after another, and
-    then the predictions of fitted controls."""
-    parts = [(column.name, values) for column, values in scored_columns(scored)]
-    write_score_columns(out, "caption", [*parts, *fitted])
 
 
 def write_score_columns(

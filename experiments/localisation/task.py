@@ -15,33 +15,33 @@ import pandas as pd
 from omegaconf import DictConfig
 
 from metaeval.config import load_dataset
-from metaeval.data.dataset import ImageId
 from metaeval.data.judgments.judged import Judgments
-from metaeval.errors import ConfigError
-from metaeval.experiments.base import MetricExperiment, ToScore
+from metaeval.experiments import (
+    ConfigError,
+    ImageId,
+    Measure,
+    MeasuredResult,
+    Metric,
+    MetricExperiment,
+    MetricScores,
+    ToScore,
+)
 from metaeval.experiments.localisation.explained import suspicion
 from metaeval.experiments.measure import Items, MeanOutcome, Outcomes, measure, of_stats
 from metaeval.experiments.record import (
     RunRecord,
-    dataset_info,
     language_note,
-    write_references,
-    write_versions,
+    write_dataset,
 )
 from metaeval.experiments.scores import (
     explain_captions,
     open_store,
     score_all,
-    scored_columns,
+    upward,
     write_scores,
 )
-from metaeval.metrics.base import Metric
-from metaeval.options import OpenShare, checked
-from metaeval.results.measured import MeasuredResult
-from metaeval.results.run import Measure
 from metaeval.runs.records import CAPTION, IMAGE_ID, ITEM, LEVEL, SET, Edit, Version
 from metaeval.runs.store import Store
-from metaeval.scoring import MetricScores
 from metaeval.stats.ordering.pairwise import auc
 from metaeval.stats.resampling.items import Floats, encode
 
@@ -128,11 +128,11 @@ def outcome(score: float, without: Floats, wrong: Bools) -> tuple[float, float]:
 def outcomes(captions: Sequence[MarkedCaption], scores: Floats) -> tuple[Floats, Floats]:
     """`auc` and `first` [n] of all captions, from the scores of each caption and of the caption
     without each word, one after another."""
-    found, start = [], 0
-    for caption in captions:
-        end = start + 1 + len(caption.words)
-        found.append(outcome(scores[start], scores[start + 1 : end], np.array(caption.wrong)))
-        start = end
+    ends = np.cumsum([1 + len(caption.words) for caption in captions])
+    found = [
+        outcome(of[0], of[1:], np.array(caption.wrong))
+        for caption, of in zip(captions, np.split(scores, ends[:-1]), strict=True)
+    ]
     aucs, firsts = np.array(found, dtype=np.float64).reshape(-1, 2).T
     return aucs, firsts
 
@@ -159,17 +159,7 @@ class Localisation(
     title="Where is the error?",
     question="Does the score rise without the words that people marked as wrong?",
 ):
-    """Every caption, and the caption without each of its words.
-
-    Parameters
-    ----------
-    alpha
-        The level at which a difference is called significant.
-    """
-
-    @checked
-    def __init__(self, alpha: OpenShare = 0.05) -> None:
-        self.alpha = float(alpha)
+    """Every caption, and the caption without each of its words."""
 
     def load(self, config: DictConfig) -> MarkedData:
         judged = load_dataset(config)
@@ -202,9 +192,7 @@ class Localisation(
         )
 
     def write_versions(self, data: MarkedData, record: RunRecord) -> None:
-        write_versions(record.out, _versions(data))
-        write_references(record.out, data.judged.dataset, record.config)
-        record.update(dataset=dataset_info(data.judged.dataset))
+        write_dataset(record, data.judged.dataset, _versions(data))
 
     def to_score(self, data: MarkedData, record: RunRecord) -> Iterable[ToScore]:
         return [ToScore(data.judged.dataset, _captions(data))]
@@ -228,11 +216,21 @@ class Localisation(
         stats, captions = record.config.stats, data.captions
         labels, image = encode([c.image for c in captions])
         columns = [column for scored in scores.metrics for column in scored.columns]
+        made = {name: outcomes(captions, of) for name, of in upward(scores.metrics).items()}
+        aucs, firsts = ({name: of[k] for name, of in made.items()} for k in (0, 1))
+        # explanations are compared with what controls reach without words
+        controls = {c.name for c in columns if c.is_control}
+        known = [n for n, of in aucs.items() if n in controls and not np.isnan(of).all()]
+        explained = {**{name: aucs[name] for name in known}, **scores.explained}
+        items = Items(image)
+        mean = MeanOutcome(items, items.resamples(stats))
         measured = measure(
-            self._outcomes(captions, scores, Items(image), stats),
+            [
+                Outcomes(each, of_columns, mean, family=each.key)
+                for each, of_columns in zip(MEASURES, (aucs, firsts, explained), strict=True)
+            ],
             columns,
             stats.confidence,
-            self.alpha,
         )
         for name, values in measured.values.items():
             if name not in scores.explained:  # controls have no explanations
@@ -250,34 +248,10 @@ class Localisation(
                 "Captions": len(captions),
                 "Words": sum(len(c.words) for c in captions),
             },
-            settings={**of_stats(stats), "alpha": self.alpha, "chance_of_first": chance},
+            settings={**of_stats(stats), "chance_of_first": chance},
             declared=tuple(m for m in MEASURES if m.key != EXPLAINED or scores.explained),
             notes=(BY_CHANCE.format(100 * chance), *NOTES),
         )
-
-    @staticmethod
-    def _outcomes(
-        captions: Sequence[MarkedCaption],
-        scores: LocalisationScores,
-        items: Items,
-        stats: DictConfig,
-    ) -> list[Outcomes]:
-        """The outcomes of the captions by each measure. Explanations are compared with what
-        controls reach without words."""
-        aucs: dict[str, Floats] = {}
-        firsts: dict[str, Floats] = {}
-        controls = []
-        for column, values in scored_columns(scores.metrics):
-            upward = values if column.higher_is_better else -values
-            aucs[column.name], firsts[column.name] = outcomes(captions, upward)
-            if column.is_control and not np.isnan(aucs[column.name]).all():
-                controls.append(column.name)
-        explained = {**{name: aucs[name] for name in controls}, **scores.explained}
-        mean = MeanOutcome(items, items.resamples(stats))
-        return [
-            Outcomes(measure, of_columns, mean, family=measure.key)
-            for measure, of_columns in zip(MEASURES, (aucs, firsts, explained), strict=True)
-        ]
 
 
 def _explained_aucs(

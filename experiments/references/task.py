@@ -11,24 +11,28 @@ from typing import Any, NamedTuple
 from omegaconf import DictConfig
 
 from metaeval.config import load_dataset
-from metaeval.data.dataset import CaptionDataset
 from metaeval.data.judgments.judged import Judgments
 from metaeval.data.judgments.pascal50s import VOTES, ForcedChoice
-from metaeval.errors import ConfigError
-from metaeval.experiments.base import MetricExperiment, Pass
+from metaeval.experiments import (
+    CaptionDataset,
+    ConfigError,
+    Extra,
+    Measure,
+    MeasuredResult,
+    Metric,
+    MetricExperiment,
+    Pass,
+)
 from metaeval.experiments.forced_choice.task import ForcedChoiceAgreement
 from metaeval.experiments.graded.task import Graded
 from metaeval.experiments.judgments.task import HumanCorrelation
 from metaeval.experiments.measure import of_stats
 from metaeval.experiments.record import RunRecord, counted_noun
 from metaeval.experiments.stored_results import statistics_of
-from metaeval.metrics.base import Metric
 from metaeval.options import NonNegativeInt
 from metaeval.results.base import Estimate, Measured, MetricResult
 from metaeval.results.comparison import AgainstControl, Comparisons
 from metaeval.results.files import write_result
-from metaeval.results.measured import Extra, MeasuredResult
-from metaeval.results.run import Measure
 from metaeval.runs import files
 
 CHOICE_COUNTS = [0, 1, 2, 5, 10, 20, VOTES]

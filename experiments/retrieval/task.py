@@ -27,12 +27,10 @@ from metaeval.experiments import (
     MetricScores,
     RunRecord,
     Version,
-    dataset_info,
     describe_dataset,
     open_store,
     require_captions,
-    write_references,
-    write_versions,
+    write_dataset,
 )
 from metaeval.experiments.measure import Items, MeanOutcome, Outcomes, measure, of_stats
 from metaeval.metrics.base import Scorer, Scores
@@ -202,9 +200,7 @@ class Retrieval(
 
     def write_versions(self, data: CaptionDataset, record: RunRecord) -> None:
         captioned = zip(data.image_ids, data.human, strict=True)
-        write_versions(record.out, ((i, Version(HUMAN, 0, c, c)) for i, c in captioned))
-        write_references(record.out, data, record.config)
-        record.update(dataset=dataset_info(data))
+        write_dataset(record, data, ((i, Version(HUMAN, 0, c, c)) for i, c in captioned))
 
     def score(
         self, data: CaptionDataset, metrics: Mapping[str, Metric], record: RunRecord
@@ -215,15 +211,14 @@ class Retrieval(
         with open_store(record.config) as store:
             for metric in metrics.values():
                 outcome, scores = score_every_pair(metric, data, data.human, store)
-                if scores is not None:
-                    try:
-                        of_metric = _ranks(outcome, scores)
-                    except ValueError as error:
-                        outcomes.append(_failed(outcome, error))
-                        continue
-                    ranks |= of_metric
-                    tables += [_table(data, outcome, name, r) for name, r in of_metric.items()]
+                of_metric: dict[str, SearchRanks] = {}
+                try:
+                    of_metric = {} if scores is None else _ranks(outcome, scores)
+                except ValueError as error:
+                    outcome = replace(outcome, status="failed", reason=str(error), scores=None)
                 outcomes.append(outcome)
+                ranks |= of_metric
+                tables += [_table(data, outcome, name, r) for name, r in of_metric.items()]
         refuse_equal_columns((o.family, o.columns) for o in outcomes)
         if tables:
             table = pa.Table.from_pandas(pd.concat(tables), preserve_index=False)
@@ -263,13 +258,6 @@ def _ranks(outcome: MetricScores, scores: Floats) -> dict[str, SearchRanks]:
         for column, table in zip(outcome.columns, scores, strict=True)
         if column.part_of is None
     }
-
-
-def _failed(outcome: MetricScores, error: ValueError) -> MetricScores:
-    return MetricScores(
-        outcome.family, outcome.columns, outcome.signatures, "failed", str(error),
-        seconds=outcome.seconds,
-    )  # fmt: skip
 
 
 def _table(

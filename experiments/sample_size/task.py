@@ -9,16 +9,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from metaeval.data.dataset import CaptionDataset
+from metaeval.experiments import CaptionDataset, Extra, MeasuredResult, MetricScores, RunRecord
 from metaeval.experiments.graded.statistics import score_tables, set_table
 from metaeval.experiments.graded.task import Graded
-from metaeval.experiments.record import RunRecord
 from metaeval.options import OpenShare, PositiveInt
 from metaeval.results.base import Estimate, MetricResult
-from metaeval.results.measured import Extra, MeasuredResult
 from metaeval.runs import files
 from metaeval.runs.records import IMAGE_ID
-from metaeval.scoring import MetricScores
 from metaeval.stats.correlation.rank_order import rank_orders_within
 from metaeval.stats.resampling.bootstrap import MIN_UNITS
 from metaeval.stats.sample_size import images_for_power, order_stability, power_at

@@ -1,1 +1,0 @@
-"""Any number of captions, scored block by block: `experiment=score captions=FILES`."""

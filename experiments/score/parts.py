@@ -123,19 +123,13 @@ class Parts:
 
     def known(self, block: RowBlock) -> BlockEntry | None:
         """The manifest entry of a block that is scored already; `None` for one that is not."""
-        entry = self._entry(block.number)
-        if entry is None or entry.failed or entry.captions != block.digest:
-            return None
-        return entry
-
-    def _entry(self, number: int) -> BlockEntry | None:
-        path = self.path(number)
         try:
-            metadata = pq.read_schema(path).metadata or {}
+            metadata = pq.read_schema(self.path(block.number)).metadata or {}
             entry = BlockEntry.model_validate_json(metadata[_KEY])
         except (OSError, pa.ArrowException, KeyError, ValueError):
             return None  # it is not there, or half of it
-        return entry if entry.request == self.request else None
+        is_same = (entry.request, entry.captions) == (self.request, block.digest)
+        return entry if is_same and not entry.failed else None
 
     def write(
         self,

@@ -14,17 +14,26 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 
 from metaeval import progress
 from metaeval.compute.networks import keep_networks
-from metaeval.data.dataset import CaptionDataset, ImageId
 from metaeval.data.own.tables import table_files
 from metaeval.data.tidy import Tidy
-from metaeval.errors import ConfigError, InputError
-from metaeval.experiments.base import Streaming
+from metaeval.experiments import (
+    CaptionDataset,
+    ConfigError,
+    Extra,
+    ImageId,
+    InputError,
+    MeasuredResult,
+    Metric,
+    RunRecord,
+    Streaming,
+    fill_sentences,
+    open_store,
+)
 from metaeval.experiments.printout import table_lines
-from metaeval.experiments.record import RunRecord
 from metaeval.experiments.score.parts import FOLDER, MANIFEST, MEASURES, CorpusPass, Parts, describe
 from metaeval.experiments.score.worker import (
     BlockScores,
@@ -36,13 +45,9 @@ from metaeval.experiments.score.worker import (
     read_rows,
     split_rows,
 )
-from metaeval.experiments.scores import open_store
-from metaeval.metrics.base import Metric
 from metaeval.options import PositiveInt
 from metaeval.readers.files import one_line, read_json, user_path
 from metaeval.results.base import Measured, MetricResult
-from metaeval.results.measured import Extra, MeasuredResult
-from metaeval.results.notes import fill_sentences
 from metaeval.results.run import BlockEntry, DatasetInfo, FamilyInfo, Manifest, SourceFile
 from metaeval.results.sentences import join_names, sentences
 from metaeval.runs import files
@@ -203,10 +208,10 @@ class ScoreTables(
 
     def stream(self, metrics: Mapping[str, Metric], record: RunRecord) -> MeasuredResult:
         config, out = record.config, record.out
-        given = OmegaConf.to_container(config.captions) if OmegaConf.is_config(config.captions) \
-            else config.captions  # fmt: skip
-        paths = table_files(given, "captions")  # type: ignore[arg-type]
-        dataset = self._dataset(config)
+        paths = table_files(config.captions, "captions")
+        # the rows of dataset=references contain their references
+        has_own = config.dataset.get("_target_") == f"{__name__}.own_references"
+        dataset: CaptionDataset | None = None if has_own else self.load(config)
         known = None if dataset is None else frozenset(dataset.image_ids)
         tidy = Tidy()
         with record.stage("reading"):
@@ -257,12 +262,6 @@ class ScoreTables(
             ),
             caveat=_caveat(results),
         )
-
-    def _dataset(self, config: DictConfig) -> CaptionDataset | None:
-        if config.dataset.get("_target_") == f"{__name__}.own_references":
-            return None
-        dataset: CaptionDataset = self.load(config)
-        return dataset
 
     def _score(
         self, parts: Parts, metrics: Mapping[str, Metric], bound: Mapping[str, MetricScores],

@@ -4,35 +4,133 @@ Scores are tables float64 [n_images, 1 + n_sets], the human captions first, high
 where a score is missing or nothing was changed.
 """
 
-from __future__ import annotations
-
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from metaeval.corruptions.base import SEVERITIES
 from metaeval.data.content_words import content_words
 from metaeval.data.tidy import letters_and_digits
 from metaeval.experiments.measure import ResampledValue, Statistic
-from metaeval.experiments.sensitivity.combinations import (
-    Sets,
-    mean_without_nan,
-    replicated_mean,
-    summarised,
-)
 from metaeval.results.base import Estimate
 from metaeval.results.run import CorruptionInfo
-from metaeval.stats.ordering.detection import (
-    Auc,
-    auc_within_images,
-    detection,
-    won,
-)
+from metaeval.stats.ordering.detection import Auc, auc_within_images, detection, drawn_sums, won
 from metaeval.stats.resampling.bootstrap import Counts
 from metaeval.stats.resampling.items import Floats
 from metaeval.stats.significance.comparison import is_significant
+
+Sets = Sequence[CorruptionInfo]
+
+
+def summarised(sets: Sets) -> list[int]:
+    """The places of the sets that summaries count: no experimental ones, and not without images."""
+    return [k for k, entry in enumerate(sets) if entry.n_applied and not entry.experimental]
+
+
+def by_kind(sets: Sets, places: Iterable[int]) -> dict[str, list[int]]:
+    """Kind → its places, in order."""
+    groups: dict[str, list[int]] = {}
+    for k in places:
+        groups.setdefault(sets[k].kind, []).append(k)
+    return groups
+
+
+AucOfSets = tuple[npt.NDArray[np.bool_], Floats, Floats]
+
+
+def auc_of_sets(table: Floats, counts: Counts) -> AucOfSets:
+    """Which images have a score, the AUC, and its replicates: of each set of a table.
+
+    A table is float64 [n_images, 1 + n_sets], the human captions first, higher is better.
+    """
+    wins = won(table[:, [0]] - table[:, 1:])
+    known = ~np.isnan(wins)
+    values = np.where(known, wins, 0.0)
+    sums, sizes = drawn_sums([values, known], counts)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return known, values.sum(axis=0) / known.sum(axis=0), sums / sizes
+
+
+class MeanAuc(Statistic):
+    """The mean AUC over kinds of the mean over the sets of each, with whole images resampled.
+
+    A set without a score in a replicate is left out of its kind there.
+
+    Parameters
+    ----------
+    by_set
+        `auc_of_sets` of a table.
+    kinds
+        Each the places of its sets.
+    """
+
+    span = 1.0
+
+    def __init__(
+        self, by_set: Callable[[Floats], AucOfSets], kinds: Iterable[Sequence[int]]
+    ) -> None:
+        self.by_set, self.kinds = by_set, [list(kind) for kind in kinds]
+
+    def of(self, column: Floats) -> ResampledValue:
+        known, point, replicates = self.by_set(column)
+        if not self.kinds:
+            return ResampledValue(np.nan, np.full(len(replicates), np.nan), 0, 0)
+        mean = mean_without_nan([mean_without_nan(point[g], 0) for g in self.kinds], 0)
+        drawn = mean_without_nan([mean_without_nan(replicates[:, g], 1) for g in self.kinds], 0)
+        n = int(known[:, [k for g in self.kinds for k in g]].any(axis=1).sum())
+        return ResampledValue(float(mean), drawn, n, n)
+
+
+def mean_without_nan(values: object, axis: int) -> Floats:
+    """The mean without NaN; NaN where all are."""
+    table = np.asarray(values, np.float64)
+    known = ~np.isnan(table)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means: Floats = np.where(known, table, 0.0).sum(axis=axis) / known.sum(axis=axis)
+    return means
+
+
+def severity_order(table: Floats, sets: Sets) -> Floats:
+    """[n_images] How often the milder of two changes that harm has the higher score, equal scores
+    one half; NaN without a pair.
+
+    Pairs are of the same image and of different severity. Per image and kind of the milder change
+    the mean over pairs; then the mean over kinds.
+    """
+    places = [k for k in summarised(sets) if sets[k].expected == "lower" and sets[k].severity]
+    rank: dict[str | None, int] = {severity: r for r, severity in enumerate(SEVERITIES)}
+    per_kind = [np.full(len(table), np.nan)]
+    for milder in by_kind(sets, places).values():
+        worse = {
+            k: [j for j in places if rank[sets[j].severity] > rank[sets[k].severity]]
+            for k in milder
+        }
+        gaps = [table[:, [k + 1]] - table[:, [j + 1 for j in of_k]] for k, of_k in worse.items()]
+        per_kind.append(mean_without_nan(won(np.hstack(gaps)), 1))
+    return mean_without_nan(per_kind, 0)
+
+
+def replicated_mean(values: Floats, counts: Counts) -> ResampledValue:
+    """The mean of values in [0, 1] over images, NaN left out, with its replicates."""
+    known = ~np.isnan(values)
+    n = int(known.sum())
+    whole = np.rint(np.where(known, values, 0.0) * 2**20) / 2**20  # so that drawn sums are exact
+    total, size = drawn_sums([whole[:, None], known[:, None]], counts)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        replicates = (total / size)[:, 0]
+    return ResampledValue(float(whole[known].mean()) if n else np.nan, replicates, n, n)
+
+
+def severities(sets: Sets) -> list[str]:
+    """The severities of the sets that harm, mildest first."""
+    present = {sets[k].severity for k in summarised(sets) if sets[k].expected == "lower"}
+    return [severity for severity in SEVERITIES if severity in present]
+
+
+# The profile of one metric
 
 Verdict = Literal["sees", "prefers", "blind", "punishes", "rewards", "spares", "unsure"]
 EXAMPLES = 3

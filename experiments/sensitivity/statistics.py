@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,7 +11,14 @@ import numpy.typing as npt
 import pandas as pd
 from omegaconf import DictConfig
 
-from metaeval.data.dataset import CaptionDataset
+from metaeval.experiments import (
+    CaptionDataset,
+    Estimate,
+    Floats,
+    Measure,
+    MetricScores,
+    fill_sentences,
+)
 from metaeval.experiments.fitted import caption_features, predictions
 from metaeval.experiments.graded.statistics import image_by_set, score_tables
 from metaeval.experiments.measure import (
@@ -19,53 +26,45 @@ from metaeval.experiments.measure import (
     MeanOutcome,
     Measurements,
     Outcomes,
-    ResampledValue,
-    Statistic,
+    level_of,
     measure,
     of_stats,
-)
-from metaeval.experiments.sensitivity.combinations import (
-    MeanAuc,
-    Sets,
-    by_kind,
-    replicated_mean,
-    severities,
-    severity_order,
-    summarised,
-)
-from metaeval.experiments.sensitivity.extras import (
-    KIND,
-    MEAN_AUC,
-    OF_SEVERITY,
-    POSITIVES,
-    NumbersOfMetric,
-    missed,
-    sensitivity_extras,
+    once_each,
 )
 from metaeval.experiments.sensitivity.profile import (
     NO_OP,
     REFERENCE,
     REWRITE,
+    AucOfSets,
+    MeanAuc,
     Rewrites,
     SensitivityCell,
+    Sets,
     Sorts,
+    auc_of_sets,
+    by_kind,
     cell_verdict,
     profile,
+    replicated_mean,
+    severities,
+    severity_order,
     sort_of_rewrite,
+    summarised,
 )
-from metaeval.results.base import Estimate, Measured
-from metaeval.results.measured import MeasuredResult
-from metaeval.results.notes import fill_sentences
-from metaeval.results.run import Measure
+from metaeval.results.measured import EXAMPLES, SETS, Extra, MeasuredResult
+from metaeval.results.sentences import join_names
 from metaeval.runs import files
-from metaeval.runs.records import APPLIED, CAPTION, HUMAN, IMAGE_ID, REFERENCES, SET
-from metaeval.scoring import MetricScores
+from metaeval.runs.records import APPLIED, CAPTION, HUMAN, IMAGE_ID, REFERENCES, SET, ScoreColumn
 from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts
-from metaeval.stats.resampling.items import Floats
 from metaeval.stats.significance.comparison import adjusted_in_family
 
 SEVERITY = "severity_order"
 LANGUAGE_MODEL = "bigram_model"  # the family of the control that knows fluency alone
+WORST = 3  # sets that a metric misses, with captions
+
+PROFILE_CELLS = "profile"  # the extra with a row for each metric and change
+MEAN_AUC, POSITIVES = "mean_auc", "hard_positives"  # keys of measures
+KIND, OF_SEVERITY = "kind_", "severity_"  # and the kind, the severity: the key of its measure
 MEASURES = (
     Measure(MEAN_AUC, "mean AUC over kinds that harm"),
     Measure("harmless", "harmless punished, AUC", best="neither"),
@@ -86,18 +85,6 @@ NOTES = (
 )
 
 
-class Kinds(Statistic):
-    """The mean AUC over kinds of change, each the places of its sets, of a table of scores."""
-
-    span = 1.0
-
-    def __init__(self, mean_auc: MeanAuc, kinds: Sequence[Sequence[int]]) -> None:
-        self.mean_auc, self.kinds = mean_auc, kinds
-
-    def of(self, column: Floats) -> ResampledValue:
-        return self.mean_auc.of(column, self.kinds)
-
-
 class Tables(NamedTuple):
     """What all statistics of a run share.
 
@@ -107,8 +94,10 @@ class Tables(NamedTuple):
         Column → float64 [n_images, 1 + n_sets], the human captions first, higher is better.
     sorts
         [n_images, n_sets] of the harmless changes.
-    mean_auc
-        The means of AUC, with the images of each replicate.
+    counts
+        [replicates, n_images] The images of each replicate.
+    by_set
+        `auc_of_sets` of a table, once of each.
     kinds
         Kind → the places of its sets.
     """
@@ -116,14 +105,14 @@ class Tables(NamedTuple):
     scores: Mapping[str, Floats]
     sets: Sets
     sorts: Sorts
-    mean_auc: MeanAuc
+    counts: Counts
+    by_set: Callable[[Floats], AucOfSets]
     confidence: float
     kinds: Mapping[str, Sequence[int]]
 
-    @property
-    def counts(self) -> Counts:
-        """[replicates, n_images]"""
-        return self.mean_auc.counts
+    def mean_auc(self, kinds: Iterable[Sequence[int]]) -> MeanAuc:
+        """The mean AUC over these kinds, each the places of its sets."""
+        return MeanAuc(self.by_set, kinds)
 
     def expected(self, expected: str) -> list[list[int]]:
         """The places of the sets with this expectation, by kind; kinds without one are left out."""
@@ -146,12 +135,12 @@ class Tables(NamedTuple):
     def outcomes(self) -> Iterator[Outcomes]:
         """What metrics are compared by."""
         of = {measure.key: measure for measure in _declared(self.kinds, ())}
-        harmful = Kinds(self.mean_auc, self.expected("lower"))
+        harmful = self.mean_auc(self.expected("lower"))
         yield Outcomes(of[MEAN_AUC], self.scores, harmful, family=MEAN_AUC)
         rewrites = Rewrites(self.sets, self.sorts, self.counts)
         yield Outcomes(of[POSITIVES], self.scores, rewrites, family=KIND)
         for kind, places in self.kinds.items():
-            one = Kinds(self.mean_auc, [places])
+            one = self.mean_auc([places])
             yield Outcomes(of[KIND + kind], self.scores, one, family=KIND, pairs=False)
         items = Items(np.arange(self.counts.shape[1]))
         order = {name: severity_order(table, self.sets) for name, table in self.scores.items()}
@@ -173,18 +162,21 @@ def statistics(
     tables, images, texts, applied = _tables_of(out, results, config, sets)
     columns = [c for r in results for c in r.columns if c.name in tables.scores]
     confidence = tables.confidence
-    measured = measure(tables.outcomes(), columns, confidence, 1 - confidence)
+    measured = measure(tables.outcomes(), columns, confidence)
     profiles = _profiles(tables, results, images, texts)
-    of_metrics = {
-        name: _numbers(name, tables, cells, measured, applied) for name, cells in profiles.items()
+    facts_of = {
+        name: _add_numbers(name, tables, cells, measured, applied)
+        for name, cells in profiles.items()
     }
-    defined = _defined(of_metrics)
+    defined = {MEAN_AUC} | {
+        key for of in measured.values.values() for key, each in of.items() if each.value is not None
+    }
     for key in measured.comparisons.keys() - defined:
         del measured.comparisons[key]
     made = [entry for entry in sets if entry.n_applied]
     return measured.result(
         results,
-        {name: of.measured.facts for name, of in of_metrics.items()},
+        facts_of,
         experiment="sensitivity",
         dataset=dataset.name,
         facts={
@@ -194,7 +186,7 @@ def statistics(
         },
         settings=of_stats(config.stats),
         declared=tuple(m for m in _declared(tables.kinds, tables.by_severity) if m.key in defined),
-        extras=tuple(sensitivity_extras(columns, of_metrics, sets, list(tables.kinds))),
+        extras=tuple(_extras(columns, tables, profiles, measured.values, facts_of)),
         notes=tuple(_notes(sets, tables.sorts)),
     )
 
@@ -209,11 +201,15 @@ def _tables_of(
     applied = image_by_set(captions, "applied", images, labels).astype(bool)
     texts = image_by_set(captions, CAPTION, images, labels)
     counts = bootstrap_counts(len(images), config.stats.replicates, config.stats.seed)
+    stored = score_tables(out, images, labels)
+    columns = [column for s in results if s.status == "ok" for column in s.columns]
+    better = {c.name: stored[c.name][0] * (1 if c.higher_is_better else -1) for c in columns}
     tables = Tables(
-        _tables(results, score_tables(out, images, labels), applied),
+        {name: np.where(applied, table, np.nan) for name, table in better.items()},
         sets,
         _sorts(out, images, texts, applied, sets),
-        MeanAuc(counts),
+        counts,
+        once_each(lambda table: auc_of_sets(table, counts)),
         config.stats.confidence,
         by_kind(sets, summarised(sets)),
     )
@@ -240,43 +236,39 @@ def _profiles(
     for name, cells in profiles.items():
         for entry in sets:
             cell, p = cells[entry.set], adjusted[name, entry.set]
-            verdict = cell_verdict(cell.auc, p, entry.expected, 1 - confidence)
+            verdict = cell_verdict(cell.auc, p, entry.expected, level_of(confidence))
             cells[entry.set] = cell._replace(p_adjusted=p, verdict=verdict)
     return profiles
 
 
-def _numbers(
+def _add_numbers(
     name: str,
     tables: Tables,
     cells: Mapping[str, SensitivityCell],
     measured: Measurements,
     applied: npt.NDArray[np.bool_],
-) -> NumbersOfMetric:
-    """All numbers of a column: those that were tested, and those that were not."""
+) -> dict[str, int]:
+    """Add the numbers of a column that were not tested; its facts."""
     table, sets, confidence = tables.scores[name], tables.sets, tables.confidence
-    counts, mean_auc = tables.counts, tables.mean_auc
+    counts = tables.counts
     no_ops = Rewrites(sets, tables.sorts, counts, NO_OP)
     measured.values[name] |= {
         SEVERITY: replicated_mean(severity_order(table, sets), counts).estimate(confidence),
-        "harmless": mean_auc.of(table, tables.expected("same")).estimate(confidence),
+        "harmless": tables.mean_auc(tables.expected("same")).estimate(table, confidence),
         "missed": Estimate(value=len(missed(cells))),
-        "no_ops": no_ops.of(table).estimate(confidence),
+        "no_ops": no_ops.estimate(table, confidence),
         **{
-            OF_SEVERITY + severity: mean_auc.of(table, kinds).estimate(confidence)
+            OF_SEVERITY + severity: tables.mean_auc(kinds).estimate(table, confidence)
             for severity, kinds in tables.by_severity.items()
         },
     }
     undecided = [entry.expected for entry in sets if cells[entry.set].verdict == "unsure"]
-    facts = {
+    return {
         "n": int(applied.sum()),
         "n_nan": int(np.isnan(table[applied]).sum()),
         "undecided_harm": undecided.count("lower"),
         "undecided_harmless": undecided.count("same"),
     }
-    return NumbersOfMetric(
-        Measured(values=measured.values[name], facts=facts),
-        cells,
-    )
 
 
 def _notes(sets: Sets, sorts: Sorts) -> Iterator[str]:
@@ -288,12 +280,6 @@ def _notes(sets: Sets, sorts: Sorts) -> Iterator[str]:
         no_ops=(sorts == NO_OP).sum(),
         references=(sorts == REFERENCE).sum(),
     )
-
-
-def _defined(of_metrics: Mapping[str, NumbersOfMetric]) -> set[str]:
-    """The keys of the measures that some column has, and of the first one."""
-    values = [of.measured.values.items() for of in of_metrics.values()]
-    return {key for of in values for key, each in of if each.value is not None} | {MEAN_AUC}
 
 
 def _declared(groups: Mapping[str, Sequence[int]], harms: Iterable[str]) -> tuple[Measure, ...]:
@@ -321,17 +307,6 @@ def _sorts(
     return sorts
 
 
-def _tables(
-    results: Sequence[MetricScores],
-    scores: Mapping[str, Sequence[Floats]],
-    applied: npt.NDArray[np.bool_],
-) -> dict[str, Floats]:
-    """Column → its scores [n_images, 1 + n_sets], higher is better, NaN where nothing changed."""
-    columns = [column for s in results if s.status == "ok" for column in s.columns]
-    better = {c.name: scores[c.name][0] * (1 if c.higher_is_better else -1) for c in columns}
-    return {name: np.where(applied, table, np.nan) for name, table in better.items()}
-
-
 def predict_harmlessness(
     dataset: CaptionDataset, captions: pd.DataFrame, sets: Sets, seed: int
 ) -> Floats:
@@ -357,3 +332,109 @@ def predict_harmlessness(
     values = np.full(len(captions), np.nan)
     values[changed] = predicted[: len(image)]
     return values
+
+
+# The tables of a profile: what the page shows, and every number of every set
+
+
+def missed(cells: Mapping[str, SensitivityCell]) -> list[str]:
+    """Harmful sets that the metric is blind to or whose changed captions it prefers, the least
+    seen first."""
+    return _with_verdict(cells, "blind", "prefers")
+
+
+def _with_verdict(cells: Mapping[str, SensitivityCell], *verdicts: str) -> list[str]:
+    """The sets with these verdicts, the lowest AUC first."""
+    chosen = [(c.auc.value or 0.0, name) for name, c in cells.items() if c.verdict in verdicts]
+    return [name for _, name in sorted(chosen)]
+
+
+def _extras(
+    every: Sequence[ScoreColumn],
+    tables: Tables,
+    profiles: Mapping[str, Mapping[str, SensitivityCell]],
+    values: Mapping[str, Mapping[str, Estimate]],
+    facts_of: Mapping[str, Mapping[str, int]],
+) -> Iterator[Extra]:
+    """The metrics that see most first, controls last."""
+    sets = tables.sets
+    columns = [c for c in every if c.part_of is None]
+    columns.sort(key=lambda c: (c.control, -(values[c.name][MEAN_AUC].value or 0.0)))
+    order = [column.name for column in columns]
+    yield Extra.of(
+        "kinds",
+        "AUC by kind of change",
+        (
+            {"metric": name, **{kind: values[name][KIND + kind].value for kind in tables.kinds}}
+            for name in order
+        ),
+        kind="matrix",
+    )
+    yield Extra.of(
+        "verdicts",
+        "What each metric misses and punishes",
+        (
+            {
+                "metric": name,
+                "misses": join_names(missed(profiles[name])),
+                "punishes": join_names(_with_verdict(profiles[name], "punishes")[::-1]),
+                "undecided, harm": facts_of[name]["undecided_harm"],
+                "undecided, harmless": facts_of[name]["undecided_harmless"],
+            }
+            for name in order
+        ),
+    )
+    yield Extra.of(
+        "severity",
+        "AUC by severity, and of no-ops above near-copies",
+        (
+            {"metric": name}
+            | {s: values[name][OF_SEVERITY + s] for s in severities(sets)}
+            | {"no-ops": values[name]["no_ops"]}
+            for name in order
+        ),
+    )
+    yield Extra.of(
+        "auc",
+        "AUC by change",
+        (
+            {"change": entry.set, **{name: profiles[name][entry.set].auc.value for name in order}}
+            for entry in sets
+            if entry.n_applied
+        ),
+        kind="matrix",
+        folded=True,
+    )
+    of_sets = (
+        {
+            **entry.model_dump(),
+            "reasons": "; ".join(f"{why}: {n:,}" for why, n in entry.reasons.items()),
+        }
+        for entry in sets
+    )
+    yield Extra.of(SETS, "The changes", of_sets, folded=True)
+    misses = (
+        {"image_id": None, "metric": c.name, "set": name, **profiles[c.name][name].examples[0]}
+        for c in columns
+        if not c.control
+        for name in missed(profiles[c.name])[:WORST]
+        if profiles[c.name][name].examples
+    )
+    yield Extra.of("misses", "What metrics miss", misses, kind="examples", folded=True)
+    cells = [(name, change, cell) for name, of in profiles.items() for change, cell in of.items()]
+    numbers = ({"metric": name, "set": change, **_numbers(cell)} for name, change, cell in cells)
+    yield Extra.of(PROFILE_CELLS, "Every metric and change", numbers, kind="data")
+    examples = (
+        {"image_id": None, "metric": name, "set": change, **example}
+        for name, change, cell in cells
+        for example in cell.examples
+    )
+    yield Extra.of(EXAMPLES, "Captions on which metrics err most", examples, kind="data")
+
+
+def _numbers(cell: SensitivityCell) -> dict[str, Any]:
+    """All numbers of a cell."""
+    numbers = cell._asdict()
+    del numbers["examples"]
+    beyond = numbers.pop("beyond_fluency") or Estimate(value=None)
+    return numbers | {"beyond_fluency": beyond, "beyond_fluency_n": beyond.n}

@@ -3,33 +3,39 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
+from typing import cast
 
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 
-from metaeval.corruptions.base import Corrupted, Corruption
+from metaeval import installation
+from metaeval.corruptions.base import KINDS, Corrupted, Corruption
 from metaeval.corruptions.language.parsed import parse
-from metaeval.data.dataset import CaptionDataset, ImageId
-from metaeval.errors import ConfigError
-from metaeval.experiments.base import MetricExperiment
-from metaeval.experiments.fitted import TEXT, fitted_row
-from metaeval.experiments.record import (
+from metaeval.experiments import (
+    HUMAN,
+    CaptionDataset,
+    ConfigError,
+    ImageId,
+    MeasuredResult,
+    Metric,
+    MetricExperiment,
+    MetricScores,
     RunRecord,
-    dataset_info,
+    Version,
     require_captions,
-    write_references,
-    write_versions,
+    score_all,
+    write_dataset,
+    write_scores,
 )
-from metaeval.experiments.scores import score_all, write_scores
-from metaeval.experiments.sensitivity.combinations import corruption_kind, suite
+from metaeval.experiments.fitted import TEXT, fitted_row
+from metaeval.experiments.graded.task import configured
 from metaeval.experiments.sensitivity.statistics import predict_harmlessness, statistics
-from metaeval.metrics.base import Metric
-from metaeval.options import PositiveInt, checked
-from metaeval.results.measured import MeasuredResult
+from metaeval.options import PositiveInt, checked, unknown
 from metaeval.results.run import CorruptionInfo
 from metaeval.runs import files
-from metaeval.runs.records import HUMAN, Version
-from metaeval.scoring import MetricScores
 from metaeval.text.tokenizers.base import forget_texts
+
+OWN = ("callable", "file", "mixture")
+TRUTH = "truth"  # the kind of corruptions that know the scene
 
 
 class Sensitivity(
@@ -80,9 +86,8 @@ class Sensitivity(
             raise ConfigError(f"no corruption in {self.corruptions} can be made of {data.name}")
         entries: list[CorruptionInfo] = []
         made = self._made(data, corruptions, record.config.seed, entries)
-        write_versions(record.out, made)
-        write_references(record.out, data, record.config)
-        record.update(dataset=dataset_info(data), corruptions=tuple(entries))
+        write_dataset(record, data, made)
+        record.update(corruptions=tuple(entries))
         parse.cache_clear()  # parsed captions take 100 MB and are not needed any more
 
     @staticmethod
@@ -141,3 +146,30 @@ def _entry(corruption: Corruption, results: Sequence[Corrupted]) -> CorruptionIn
         median_edits=float(median(edits)) if edits else None,
         reasons=dict(sorted(reasons.items())),
     )
+
+
+def corruption_kind(corruption: Corruption) -> str:
+    """The group of a corruption; "truth" of those that know the scene."""
+    return corruption.kind or TRUTH
+
+
+def suite(dataset: CaptionDataset, chosen: Sequence[str] | str = "all") -> list[Corruption]:
+    """The chosen corruptions that are possible on the dataset, by kind, mildest levels first.
+
+    `chosen` is "all", names of files in conf/corruption, or kinds ("objects"). Raises ConfigError
+    for a name that is neither.
+    """
+    wanted = [chosen] if isinstance(chosen, str) else list(chosen)
+    folder, kinds = installation.conf() / "corruption", (*KINDS, TRUTH)
+    known = sorted(file.stem for file in folder.glob("*.yaml") if file.stem not in OWN)
+    for name in wanted:
+        if name not in (*known, *kinds, "all"):
+            raise unknown("task.corruptions", "corruption", name, ["all", *kinds, *known])
+    made: list[Corruption] = []
+    for name in known:
+        node = cast(DictConfig, OmegaConf.load(folder / f"{name}.yaml"))
+        for corruption in reversed(configured(node)):
+            picked = {"all", name, corruption_kind(corruption)} & set(wanted)
+            if picked and corruption.missing(dataset) is None:
+                made.append(corruption)
+    return sorted(made, key=lambda c: kinds.index(corruption_kind(c)))

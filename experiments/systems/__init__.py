@@ -1,1 +1,0 @@
-"""Metrics that rank systems, against people, from a table of systems."""

@@ -12,8 +12,18 @@ import numpy as np
 from omegaconf import DictConfig
 
 from metaeval.data.judgments.systems import SystemsTable
-from metaeval.errors import ConfigError
-from metaeval.experiments.base import Streaming
+from metaeval.experiments import (
+    ConfigError,
+    Estimate,
+    Extra,
+    Floats,
+    MeasuredResult,
+    Metric,
+    MetricScores,
+    RunRecord,
+    ScoreColumn,
+    Streaming,
+)
 from metaeval.experiments.measure import (
     Outcomes,
     ResampledValue,
@@ -21,18 +31,11 @@ from metaeval.experiments.measure import (
     measure,
     of_stats,
 )
-from metaeval.experiments.record import RunRecord
-from metaeval.metrics.base import Metric
-from metaeval.options import Draws, OpenShare, checked
-from metaeval.results.base import Estimate
-from metaeval.results.measured import Extra, MeasuredResult
+from metaeval.options import Draws, checked
 from metaeval.results.run import DatasetInfo, Measure
-from metaeval.runs.records import ScoreColumn
-from metaeval.scoring import MetricScores
 from metaeval.stats.agreement.systems import pairwise_accuracies, permutation_p
 from metaeval.stats.correlation.correlations import WeightedCorrelations
 from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts
-from metaeval.stats.resampling.items import Floats
 from metaeval.stats.significance.comparison import PairTest
 from metaeval.stats.significance.paired_differences import fisher_interval, williams_interval
 
@@ -104,14 +107,12 @@ class SystemAgreement(Statistic):
         return row
 
 
-def statistics(
-    table: SystemsTable, stats: DictConfig, permutations: int, alpha: float
-) -> MeasuredResult:
+def statistics(table: SystemsTable, stats: DictConfig, permutations: int) -> MeasuredResult:
     """Every metric against every column of people, in every set of systems."""
     made = list(_outcomes(table, stats))
     outcomes = [each for each, _, _ in made]
     columns = {name: _column(table, name) for name in table.metrics}
-    measured = measure(outcomes, columns.values(), stats.confidence, alpha)
+    measured = measure(outcomes, columns.values(), stats.confidence)
     influence = []
     declared = []
     for each, statistic, systems in made:
@@ -140,7 +141,7 @@ def statistics(
         dataset=table.name,
         title=table.title,
         facts={"Systems": len(table.systems)},
-        settings={**of_stats(stats), "permutations": permutations, "alpha": alpha},
+        settings={**of_stats(stats), "permutations": permutations},
         declared=tuple(declared),
         extras=(
             Extra.of("influence", "Correlations without one system", influence, folded=True),
@@ -204,13 +205,11 @@ class Systems(
     ----------
     permutations
         Arrangements of the permutation test of a correlation; all of them where they are fewer.
-    alpha
-        The level at which the printout and the report call a difference significant.
     """
 
     @checked
-    def __init__(self, permutations: Draws = 50_000, alpha: OpenShare = 0.05) -> None:
-        self.permutations, self.alpha = permutations, float(alpha)
+    def __init__(self, permutations: Draws = 50_000) -> None:
+        self.permutations = permutations
 
     def check(self, config: DictConfig) -> None:
         if config.metrics != "all":
@@ -227,4 +226,4 @@ class Systems(
             dataset=DatasetInfo(name=table.name, sources=table.sources, notes=table.notes)
         )
         with record.stage("statistics"):
-            return statistics(table, record.config.stats, self.permutations, self.alpha)
+            return statistics(table, record.config.stats, self.permutations)

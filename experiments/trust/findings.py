@@ -1,15 +1,13 @@
 """The tests that finished runs give: which measure of which run is evidence, and who judged."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from metaeval.data.judgments.pascal50s import LABELS
-from metaeval.experiments.arena.statistics import AGREEMENT, SYSTEMS
+from metaeval.experiments.arena.task import AGREEMENT, SYSTEMS
 from metaeval.experiments.attack.statistics import RESISTS
 from metaeval.experiments.choices import MEAN
-from metaeval.experiments.sensitivity.extras import KIND, POSITIVES
+from metaeval.experiments.sensitivity.statistics import KIND, POSITIVES
 from metaeval.results.measured import EXAMPLES, SETS, MeasuredResult
 
 GRADED = ("graded", "replace", "shuffle", "sample_size")  # experiments of graded corruption

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from metaeval.errors import ConfigError
+from metaeval.experiments import ConfigError, Extra, MeasuredResult, Metric, fill_sentences
 from metaeval.experiments.trust.findings import DeclaredTest, evidence_of
 from metaeval.experiments.trust.verdicts import (
     Cell,
@@ -19,17 +19,14 @@ from metaeval.experiments.trust.verdicts import (
     Use,
     UseCells,
     Uses,
-    admitted,
     judged,
     robustness,
+    why_not_counted,
 )
 from metaeval.metrics.adapters.bank import BankMetric
 from metaeval.metrics.adapters.own import ScoresFileMetric
-from metaeval.metrics.base import Metric
 from metaeval.results.base import Measured, MetricResult
 from metaeval.results.comparison import Comparison
-from metaeval.results.measured import Extra, MeasuredResult
-from metaeval.results.notes import fill_sentences
 from metaeval.results.resampled import Resampled
 from metaeval.results.run import RunInfo
 
@@ -281,28 +278,23 @@ def _tests(use: Use, given: Sequence[tuple[ItemRun, DeclaredTest]], uses: Uses) 
             },
             metric_why_not=_why_not(use, run, test.corrupted),
         )
-        tests.append(admitted(made, uses.rules, blind))
+        tests.append(made._replace(why_not=why_not_counted(made, uses.rules, blind)))
     return tests
 
 
 def _why_not(use: Use, run: ItemRun, corrupted: bool) -> dict[str, str]:
-    """Metric → why a test of this run does not count for it."""
+    """Metric → why a test of this run does not count for it: it is the rule that decides there, or
+    it was chosen, or trained, on such a test."""
     reasons = {}
     for metric in run.metrics:
-        why = use.circular.get(metric.family) or _why_learned(metric, corrupted, run.experiment)
-        if why is not None:
-            reasons[metric.name] = why
+        name, training = metric.name, metric.training
+        if metric.family in use.circular:
+            reasons[name] = use.circular[metric.family]
+        elif training is not None and run.experiment in training.chosen_on:
+            reasons[name] = f"{name} was chosen on experiment={run.experiment}"
+        elif corrupted and metric.column.learned_from_corruptions:
+            reasons[name] = f"{name} was trained on corrupted captions"
     return reasons
-
-
-def _why_learned(metric: MetricResult, corrupted: bool, experiment: str) -> str | None:
-    """Why a metric's evidence does not count: it was chosen, or trained, on such a test."""
-    training = metric.training
-    if training is not None and experiment in training.chosen_on:
-        return f"{metric.name} was chosen on experiment={experiment}"
-    if corrupted and metric.column.learned_from_corruptions:
-        return f"{metric.name} was trained on corrupted captions"
-    return None
 
 
 def _joined(texts: Iterable[str]) -> str:

@@ -1,7 +1,5 @@
 """`experiment=trust`: which metric can I trust, and for what?"""
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import io
@@ -18,7 +16,7 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
 from queue import SimpleQueue
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from omegaconf import DictConfig, ListConfig, OmegaConf, open_dict
 
@@ -37,14 +35,18 @@ from metaeval.config import (
 )
 from metaeval.cores import core_count
 from metaeval.data.annotated_images import ImageFiles
-from metaeval.data.dataset import CaptionDataset
 from metaeval.data.own.bank import bank_files
 from metaeval.data.system_captions import find_system_files
 from metaeval.errors import ConfigError, MetaevalError, StageError, StrictError
-from metaeval.experiments.base import Streaming
+from metaeval.experiments import (
+    CaptionDataset,
+    MeasuredResult,
+    Metric,
+    RunRecord,
+    Streaming,
+    open_store,
+)
 from metaeval.experiments.printout import not_run_lines, text_table
-from metaeval.experiments.record import RunRecord
-from metaeval.experiments.scores import open_store
 from metaeval.experiments.stored_results import code_digest
 from metaeval.experiments.trust.result import (
     ItemRun,
@@ -54,11 +56,9 @@ from metaeval.experiments.trust.result import (
 from metaeval.experiments.trust.verdicts import Battery, read_battery, read_uses
 from metaeval.installation import add_config_folder, config_folders
 from metaeval.java.process import shared_java_services
-from metaeval.metrics.base import Metric
 from metaeval.options import Seed
 from metaeval.readers.files import read_text, user_path
 from metaeval.results.files import read_finished, read_info, read_result
-from metaeval.results.measured import MeasuredResult
 from metaeval.results.resampled import Resampled, read_resampled
 from metaeval.results.run import RunInfo
 from metaeval.results.trust import answer_of, matrix_rows
@@ -77,7 +77,12 @@ _FEW = 4  # items: fewer run here
 _SHARED = ("metric", "metrics", "device", "offline", "cache", "paths", "seed")
 
 
-class Trust(Streaming):
+class Trust(
+    Streaming,
+    name="trust",
+    title="Trust: which metric for what?",
+    question="Which metric can I trust, and for what?",
+):
     """A battery of experiments, and for every use and metric a skill by declared rules.
 
     Parameters
@@ -93,10 +98,6 @@ class Trust(Streaming):
     highlight
         Columns that the page marks, next to the user's own.
     """
-
-    name: ClassVar[str] = "trust"
-    title: ClassVar[str] = "Trust: which metric for what?"
-    question: ClassVar[str] = "Which metric can I trust, and for what?"
 
     def __init__(
         self,
@@ -138,10 +139,14 @@ class Trust(Streaming):
         folders = [out / ITEMS, *(out / ITEMS / f"seed{seed}" for seed in seeds[1:])]
         runs, *repeated = _battery_runs(battery, config, record, seeds, folders)
         reruns = dict(zip(seeds[1:], repeated, strict=True))
-        contents = {_content(out / run.directory): run.id for run in runs if run.directory}
+        contents = {
+            file_sha256(out / run.directory / files.STATISTICS): run.id
+            for run in runs
+            if run.directory
+        }
         for folder in map(user_path, self.runs):
             run = _given(folder, [r.id for r in (*runs, *given)])
-            if (content := _content(folder)) in contents:
+            if (content := file_sha256(folder / files.STATISTICS)) in contents:
                 same = contents[content]
                 print(f"{folder}: the same result as {same}; it counts once", flush=True)
                 continue
@@ -391,20 +396,18 @@ def _resampled(folder: Path) -> tuple[Resampled, ...]:
     return read_resampled(path) if path.exists() else ()
 
 
-def _content(folder: Path) -> str:
-    """What is the same for two folders of one run, whatever their names."""
-    return file_sha256(folder / files.STATISTICS)
-
-
 def _given(folder: Path, taken: Sequence[str]) -> ItemRun:
     """A finished run that the user names."""
     result, info = _finished(folder)
     name = folder.resolve().name
-    unique = name if name not in taken else str(folder)
-    command = " ".join(info.command)
-    where = os.fspath(folder)
     return ItemRun(
-        unique, result.experiment, command, result, info, where, resampled=_resampled(folder)
+        name if name not in taken else str(folder),
+        result.experiment,
+        " ".join(info.command),
+        result,
+        info,
+        str(folder),
+        resampled=_resampled(folder),
     )
 
 

@@ -5,8 +5,6 @@ over all tests of the use, from the control (0) to the ceiling (1); the word fol
 interval against the control that is hardest to beat.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import combinations
@@ -18,6 +16,7 @@ from pydantic import Field
 
 from metaeval import installation
 from metaeval.errors import ConfigError, InputError
+from metaeval.experiments.measure import level_of
 from metaeval.experiments.trust.findings import EXPERIMENTS, SOURCES, DeclaredTest
 from metaeval.options import did_you_mean
 from metaeval.overrides import require_listed
@@ -240,12 +239,8 @@ def _certain(value: float) -> Resampled:
     return Resampled("", "", "", value, 0, 0, np.array([value]))
 
 
-def admitted(made: Evidence, rules: Rules, blind: Iterable[str]) -> Evidence:
-    """The test with the reason why it does not count, if there is one. No metric is looked at."""
-    return made._replace(why_not=made.why_not or _why_not(made, rules, blind))
-
-
-def _why_not(made: Evidence, rules: Rules, blind: Iterable[str]) -> str | None:
+def why_not_counted(made: Evidence, rules: Rules, blind: Iterable[str]) -> str | None:
+    """Why a test does not count, if there is a reason. No metric is looked at."""
     if made.of_systems:
         n = max((e.n or 0 for e in made.estimates.values()), default=0)
         few = FEW.format(n=n, unit="systems", least=rules.least_systems)
@@ -280,7 +275,6 @@ class Finding(NamedTuple):
     """
 
     test: DeclaredTest
-    metric: str
     value: Estimate
     control: str = ""
     control_value: float | None = None
@@ -342,7 +336,7 @@ class UseCells(NamedTuple):
 def judged(
     tests: Sequence[Evidence], metrics: Sequence[str], rules: Rules, unranked: Iterable[str] = ()
 ) -> UseCells:
-    """All cells of a use from its tests, after `admitted`; `unranked` are baselines."""
+    """All cells of a use from its tests; `unranked` are baselines."""
     cells = {name: cell(tests, name, rules) for name in metrics}
     baselines = set(unranked)
     main = [n for n, c in cells.items() if c.whole and n not in baselines]
@@ -406,21 +400,20 @@ def _finding(made: Evidence, metric: str, rules: Rules) -> Finding:
     if made.of_systems:
         value = made.estimates[metric]
         outcome = _outcome([value.interval or (0.0, 0.0)], why)
-        return Finding(made.test, metric, value, "chance", 0.0, value, 1.0, outcome, why)
+        return Finding(made.test, value, "chance", 0.0, value, 1.0, outcome, why)
     row = made.rows[metric, ""]
     if why is None and row.n_units < rules.least_images:
         why = FEW.format(n=row.n_units, unit="images", least=rules.least_images)
     value = Estimate.resampled(row.value, row.replicates, rules.confidence, row.n_units, row.n)
     controls = made.against(metric)
     if not controls:
-        return Finding(made.test, metric, value, ceiling=made.ceiling(metric).value, why_not=why)
+        return Finding(made.test, value, ceiling=made.ceiling(metric).value, why_not=why)
     control, skill = hardest_control([made], metric, rules.confidence)
     gaps = [_added(np.zeros(1), row.replicates, c.replicates) for c in controls.values()]
     ends = [percentile_interval(gap, rules.confidence, row.n_units) for gap in gaps]
     outcome = _outcome(ends, why)
     return Finding(
         made.test,
-        metric,
         value,
         control,
         controls[control].value,
@@ -512,7 +505,7 @@ def _compared(
             confidence=rules.confidence,
         )
         tested[a, b] = made._replace(n=sum(row.n for row in of_a))
-    return Comparisons.tested(tested, "mean over tests", family, round(1 - rules.confidence, 12))
+    return Comparisons.tested(tested, "mean over tests", family, level_of(rules.confidence))
 
 
 def _with_ends(

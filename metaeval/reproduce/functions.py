@@ -16,7 +16,7 @@ from metaeval.data.dataset import Absent, CaptionDataset, ImageId, Objects, Part
 from metaeval.data.judgments.judged import Judgments
 from metaeval.errors import ConfigError, InputError
 from metaeval.experiments.scores import open_store
-from metaeval.experiments.sensitivity.extras import PROFILE_CELLS
+from metaeval.experiments.sensitivity.statistics import PROFILE_CELLS
 from metaeval.metrics.faier.matcher import UnionMatcher
 from metaeval.metrics.faier.network import (
     NO_REFERENCE,

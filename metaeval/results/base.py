@@ -121,21 +121,6 @@ NEW = "new"  # of a version in `TrainingRecord.versions`: the training drew noth
 CHOSEN, TRAINED = "chosen on this experiment", "trained on captions corrupted like these"
 
 
-class Spread(Model):
-    """Mean and standard deviation of a statistic over training seeds."""
-
-    mean: Number
-    sd: Number
-
-
-class TrainingSpread(Model):
-    """What trainings that differ only in their seed gave on this run."""
-
-    seeds: tuple[int, ...]
-    rank_order_rho: Spread
-    rank_order_rho_within: Spread | None = None
-
-
 class TrainingRecord(Model):
     """What the models behind a metric have learned from.
 
@@ -149,8 +134,6 @@ class TrainingRecord(Model):
         The corrupted captions that the training drew.
     versions
         Version of this run → whether the training drew captions like it.
-    seeds
-        Results of other training seeds on this run, where they were measured.
     own
         The metric's own training in one line, by the card of its weights.
     """
@@ -159,7 +142,6 @@ class TrainingRecord(Model):
     chosen_on: tuple[str, ...] = ()
     drawn: tuple[DrawnCorruption, ...] = ()
     versions: Mapping[str, str] | None = None
-    seeds: TrainingSpread | None = None
     own: str | None = None
 
 

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from metaeval.results.base import Cell, Estimate, MetricResult
+from metaeval.results.base import Cell, Estimate, MetricResult, undefined_as_none
 from metaeval.results.measured import MeasuredResult, ranked
 from metaeval.results.run import Measure
 from metaeval.stats.dose import DoseRecord
@@ -60,20 +60,20 @@ def leading_column(metrics: Sequence[MetricResult]) -> str | None:
     return best[0].name if best else None
 
 
-def paper_distance(spread: Mapping[str, Any] | None, published: float) -> float | None:
+def paper_distance(spread: Mapping[str, Any], published: float) -> float | None:
     """How many standard deviations of corruption seeds and tie breaking a published value lies
-    above the mean over seeds; `None` without seeds, or without any spread.
+    above the mean over seeds; `None` without any spread.
 
     `spread` is a row of the extra "seeds". The published value is one draw of seed and ties, the
     mean one of n seeds: the variance is seed² (1 + 1/n) + ties². The spread over images has no part
     in it: the images are the same.
     """
-    if spread is None or spread["sd_seed"] is None or spread["rank_order_rho_mean"] is None:
+    names = ("sd_seed", "sd_ties", "rank_order_rho_mean")
+    seed, ties, mean = (undefined_as_none(spread[name]) for name in names)
+    if seed is None or mean is None:
         return None
-    seed, ties = spread["sd_seed"], spread["sd_ties"] or 0.0
-    sd = math.sqrt(seed**2 * (1 + 1 / spread["n"]) + ties**2)
-    distance = float((published - spread["rank_order_rho_mean"]) / sd) if sd >= 1e-9 else math.nan
-    return None if math.isnan(distance) else distance
+    sd = math.sqrt(seed**2 * (1 + 1 / spread["n"]) + (ties or 0.0) ** 2)
+    return float((published - mean) / sd) if sd >= 1e-9 else None
 
 
 def dose_rows(

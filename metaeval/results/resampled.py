@@ -1,7 +1,5 @@
 """The replicates behind the intervals of a run: `replicates.parquet` in its folder."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from io import BytesIO
 from pathlib import Path

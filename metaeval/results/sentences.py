@@ -341,28 +341,14 @@ CHOSEN_HERE = (
     "here, on images that are not scored. No such choice is known of the metrics without this mark."
 )
 OF_VERSIONS = "Of the versions here {}."
-SEEDS = (
-    "The weights of one of several trainings that differ in their seed. Mean ± standard deviation "
-    "of ρ over all training seeds: {}."
-)
 
 
 def training_footnotes(metrics: Sequence[MetricResult], experiment: str) -> list[Footnote]:
     """One footnote for each fact about training, in the order of the metrics; parts have none."""
     bearers: dict[str, list[str]] = {}
-    results = [metric for metric in metrics if metric.ok and metric.column.is_ranked]
-    for metric in results:
+    for metric in metrics:
         for text in _training_texts(metric, experiment):
             bearers.setdefault(text, []).append(metric.name)
-    spreads = {m.name: m.training.seeds for m in results if m.training and m.training.seeds}
-    if spreads:
-        rho = Measure("rank_order_rho", "ρ")
-        values = [
-            f"{name} {_text(rho, s.rank_order_rho.mean)} ± {_text(rho, s.rank_order_rho.sd)} "
-            f"({len(s.seeds)} seeds)"
-            for name, s in spreads.items()
-        ]
-        bearers[SEEDS.format("; ".join(values))] = list(spreads)
     return [
         Footnote(mark, text, tuple(names))
         for mark, (text, names) in zip(ascii_lowercase, bearers.items(), strict=False)
@@ -370,7 +356,7 @@ def training_footnotes(metrics: Sequence[MetricResult], experiment: str) -> list
 
 
 def _training_texts(metric: MetricResult, experiment: str) -> Iterator[str]:
-    if (training := metric.training) is None:
+    if (training := metric.training) is None or not (metric.ok and metric.column.is_ranked):
         return
     if metric.why_not_ranked(experiment) == CHOSEN:
         yield CHOSEN_HERE

@@ -1,7 +1,5 @@
 """The answer of `experiment=trust` in one look: what prints, pages and README show."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

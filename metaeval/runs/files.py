@@ -63,7 +63,6 @@ CONFIG = "config.yaml"
 REPORT = "report.html"
 FIGURES = "figures"
 JUDGMENTS = "judgments.parquet"  # see docs/judgments.md
-DISAGREEMENT = "disagreement.csv"  # see docs/captioners.md
 PAIRS = "pairs.parquet"  # see docs/pairs.md
 ACCURACIES = "accuracies.csv"  # see docs/pairs.md
 TO_SCORE = "captions_to_score.jsonl"  # of a run without metrics, see docs/own.md

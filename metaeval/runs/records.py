@@ -173,26 +173,6 @@ class DrawnCorruption:
 
 
 @dataclass(frozen=True, slots=True)
-class TrainingSeeds:
-    """What trainings that differ in their seed alone gave on one run: mean and sd of a column's ρ.
-
-    `versions` are the run's corruptions as [name, parameters], worst first, and `seed` theirs;
-    `settings` what the metric's signature must say for the values to be of the same metric.
-    """
-
-    column: str
-    experiment: str
-    dataset: str
-    n_images: int
-    seed: int
-    versions: Sequence[Sequence[Any]]
-    settings: Mapping[str, str | None]
-    seeds: Sequence[int]
-    rank_order_rho: Mapping[str, float]
-    rank_order_rho_within: Mapping[str, float] | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class TrainingFacts:
     """What the models behind a metric have learned from, as far as it bears on a run's findings.
 
@@ -204,8 +184,6 @@ class TrainingFacts:
         The experiments by whose ρ, on images held out, the recipe of the training was chosen.
     drawn
         The corrupted captions that the training drew.
-    seeds
-        What other seeds of the training gave, on the runs on which that was measured.
     own
         The metric's own training in one line, by the card of its weights.
     """
@@ -213,7 +191,6 @@ class TrainingFacts:
     caption_models: tuple[CaptionModel, ...] = ()
     chosen_on: tuple[str, ...] = ()
     drawn: tuple[DrawnCorruption, ...] = ()
-    seeds: tuple[TrainingSeeds, ...] = ()
     own: str | None = None
 
 

@@ -28,7 +28,7 @@ from metaeval.readers.checkpoints import check_numbers, load_safetensors, load_w
 from metaeval.readers.files import one_line, read_json, user_path
 from metaeval.readers.tables import is_number
 from metaeval.runs.files import file_sha256
-from metaeval.runs.records import CaptionModel, DrawnCorruption, TrainingFacts, TrainingSeeds
+from metaeval.runs.records import CaptionModel, DrawnCorruption, TrainingFacts
 from metaeval.runs.store import Store
 from metaeval.text.vocabulary import Vocabulary
 from metaeval.vision.regions.base import RegionSource
@@ -137,17 +137,13 @@ def _describe(folder: Path) -> str:
     return f"{size / 1e6:.1f} MB, {one_line(what)}"
 
 
-def training_facts(card: Mapping[str, Any], settings: Mapping[str, Any]) -> TrainingFacts:
+def training_facts(card: Mapping[str, Any]) -> TrainingFacts:
     """The facts of a training that affect a run's findings, from its card.
 
     A card's `caption_models`, `chosen_on` and `drawn` are written by the training, from what it
-    used and drew. `seeds` is what trainings with other seeds gave, entered by hand with the command
-    that measured it; a scorer whose signature says other `settings` than those measured gets none
-    of it.
+    used and drew. Its `seeds`, what trainings with other seeds gave, are for readers of the card.
     """
-    values = {key: str(value) for key, value in settings.items()}
     drawn = [(each["corruption"], each["flaw"], each["rates"]) for each in card.get("drawn", ())]
-    spreads = (TrainingSeeds(**entry) for entry in card.get("seeds", ()))
     return TrainingFacts(
         caption_models=tuple(CaptionModel(**each) for each in card.get("caption_models", ())),
         chosen_on=tuple(card.get("chosen_on", ())),
@@ -156,11 +152,6 @@ def training_facts(card: Mapping[str, Any], settings: Mapping[str, Any]) -> Trai
             for corruption, flaw, rates in drawn
         ),
         own=_own_training(card),
-        seeds=tuple(
-            spread
-            for spread in spreads
-            if all(values.get(key) == value for key, value in spread.settings.items())
-        ),
     )
 
 

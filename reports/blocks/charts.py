@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pandas as pd
 from markupsafe import Markup
 
-from metaeval.reports.blocks.texts import Block, rendered
+from metaeval.reports.blocks.texts import NOTHING, Block, rendered
 from metaeval.reports.paper.figures import BLUE, INK, PAPER, RED, RULE, SOFT, LazyFigure, inline
 from metaeval.reports.shared.figure_style import GREY, colours_of
 from metaeval.reports.shared.formatting import file_stem
@@ -62,7 +62,7 @@ def ranking(run: LoadedRun, measure: Measure | None = None) -> Block:
     if measure.key in result.controls:
         controls = [result.controls[measure.key].control]
     if not names:
-        return Block("", "", Markup(""))
+        return NOTHING
     estimates = {name: result.metric(name).numbers[measure.key] for name in (*names, *controls[:1])}
     printed = {
         name: source.values[name][measure.key]
@@ -382,7 +382,7 @@ def _panels(
     what `fill` depends on."""
     first, further = list(names)[:MOST_PANELS], list(names)[MOST_PANELS:]
     if not first:
-        return Block("", "", Markup(""))
+        return NOTHING
 
     @cache
     def filled() -> tuple[Figure, npt.NDArray[Any]]:

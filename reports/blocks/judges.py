@@ -2,9 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from markupsafe import Markup
-
-from metaeval.reports.blocks.texts import Block, rendered
+from metaeval.reports.blocks.texts import NOTHING, Block, rendered
 from metaeval.reports.paper.citations import save_links
 from metaeval.reports.shared.formatting import (
     DASH,
@@ -34,7 +32,7 @@ def judges(run: LoadedRun) -> Block:
     result, path = run.result, run.directory / files.JUDGES
     judges = read_judges(path).judges if path.is_file() else ()
     if not judges:
-        return Block("", "", Markup(""))
+        return NOTHING
     first = [measures[0] for measures in result.groups().values()]
     known = {m.name: m.statistics for m in result.metrics if m.statistics is not None}
 

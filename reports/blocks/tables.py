@@ -5,9 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from markupsafe import Markup
-
-from metaeval.reports.blocks.texts import Block, rendered
+from metaeval.reports.blocks.texts import NOTHING, Block, rendered
 from metaeval.reports.paper.citations import save_links
 from metaeval.reports.shared.formatting import (
     DASH,
@@ -343,7 +341,7 @@ def difference_tables(run: LoadedRun, measure: Measure | None = None) -> Block:
     measure = measure or result.declared[0]
     comparisons = result.comparisons.get(measure.key)
     if comparisons is None or not comparisons.pairs:
-        return Block("", "", Markup(""))
+        return NOTHING
     order = [metric.name for metric in ranked(ranked_metrics(result), measure)]
     table = with_scores_of(_differences_table(comparisons.pairs, measure), result)
     html = rendered(

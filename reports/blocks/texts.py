@@ -1,7 +1,5 @@
 """Blocks of text: the answer, folded notes, examples, and how to cite and reproduce a run."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -52,6 +50,9 @@ class Block(NamedTuple):
     data: Mapping[str, str] = {}
     levels: int = 1
     embedded: bool = False
+
+
+NOTHING = Block("", "", Markup(""))  # which pages leave out
 
 
 def rendered(template: str, **context: Any) -> Markup:

@@ -1,18 +1,13 @@
 """The page of `experiment=captioners`: how metrics rank the systems, and how far they agree."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 from markupsafe import Markup
 
-from metaeval.errors import InputError
-from metaeval.readers.files import read_text
-from metaeval.readers.tables import read_csv
 from metaeval.reports.blocks import charts, tables, texts
-from metaeval.reports.blocks.texts import Block, rendered
+from metaeval.reports.blocks.texts import NOTHING, Block, rendered
 from metaeval.reports.measured import PageOptions, closing_blocks, extra_block
 from metaeval.reports.paper.citations import save_links
 from metaeval.reports.shared.formatting import number
@@ -71,12 +66,12 @@ def blocks(run: LoadedRun, options: PageOptions) -> list[Block]:
 
 def _chart(result: MeasuredResult) -> Block:
     """The systems by what answers the question, with their intervals."""
-    for name, systems in result.systems.items():
-        if len(systems.ranking) > 1:
-            estimates = {system: systems.scores[system] for system in systems.ranking}
-            return charts.intervals("ranking", "Ranking", estimates, _head(result, name))
-        break
-    return Block("", "", Markup(""))
+    name = next(iter(result.systems), "")
+    if not name or len(result.systems[name].ranking) < 2:
+        return NOTHING
+    systems = result.systems[name]
+    estimates = {system: systems.scores[system] for system in systems.ranking}
+    return charts.intervals("ranking", "Ranking", estimates, _head(result, name))
 
 
 def _systems(run: LoadedRun) -> list[Block]:
@@ -169,7 +164,7 @@ def _examples(run: LoadedRun, options: PageOptions) -> Block:
     """All systems' captions of an image side by side, most disagreement of metrics first."""
     result = run.result
     if not result.systems:
-        return Block("", "", Markup(""))
+        return NOTHING
     references = files.read_run_table(run.directory / files.REFERENCES)
     images = references[IMAGE_ID].tolist()
     written = dict(zip(images, references[REFERENCES], strict=True))
@@ -183,8 +178,8 @@ def _examples(run: LoadedRun, options: PageOptions) -> Block:
         for metric in (votes if isinstance(votes, tuple) else ())
     }
     lower = {m.name.partition(" (")[0] for m in result.metrics if not m.column.higher_is_better}
-    disagreement = _disagreement(run, sorted(set(captions[IMAGE_ID])))
-    order = disagreement.sort_values(ascending=False, kind="stable", na_position="last")
+    disagreement = result.extra("disagreement").frame().set_index(IMAGE_ID)["disagreement"]
+    order = disagreement.astype(float).sort_values(ascending=False, kind="stable")
     records = []
     for image, value in order.items():
         record: dict[str, object] = {IMAGE_ID: image}
@@ -223,14 +218,3 @@ def _best_by(
         if len(leading) == 1:
             best.setdefault(leading[0], []).append(metric)
     return "; ".join(f"{s}: {', '.join(by)}" for s, by in best.items()) or None
-
-
-def _disagreement(run: LoadedRun, images: list[int | str]) -> pd.Series[float]:
-    """The disagreement of each image, NaN where the file has none."""
-    file = run.directory / files.DISAGREEMENT
-    if not file.is_file():
-        raise InputError("file not found; give the directory of a finished run", file=file)
-    rows = [row.get("disagreement") for _, row in read_csv(read_text(file))]
-    if None in rows or len(rows) != len(images):
-        raise InputError("was changed after the run", file=file)
-    return pd.to_numeric(pd.Series(rows, index=images, dtype=object))

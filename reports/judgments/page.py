@@ -10,7 +10,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from metaeval.reports.blocks import charts, tables, texts
-from metaeval.reports.blocks.texts import Block, rendered
+from metaeval.reports.blocks.texts import NOTHING, Block, rendered
 from metaeval.reports.measured import PageOptions, closing_blocks, extra_block
 from metaeval.reports.shared.formatting import DASH, cut, number
 from metaeval.reports.shared.page import fit_into_room, kept_of, photos_of
@@ -92,9 +92,7 @@ def _charts(
     title = "Residuals by length: the place by a score minus that by people, in points"
     return [
         charts.by_rating(scores, captions["people"].to_numpy(), run.result.lower_is_better),
-        charts.curves(Extra.of("residuals", title, records, folded=True))
-        if records
-        else Block("", "", Markup("")),
+        charts.curves(Extra.of("residuals", title, records, folded=True)) if records else NOTHING,
     ]
 
 
@@ -110,7 +108,7 @@ def _captions(
     order = np.argsort(turns.fillna(np.inf).to_numpy(), kind="stable")
     order = order[: min(MOST_ROWS, int(turns.notna().sum()))]
     if not len(order):
-        return Block("", "", Markup(""))
+        return NOTHING
     chosen = captions.iloc[order]
     ids, paths = chosen[IMAGE_ID].tolist(), chosen[IMAGE_PATH].tolist()
     photos, note = photos_of(ids, paths, options.photos)

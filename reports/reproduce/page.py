@@ -12,7 +12,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from metaeval.reports.blocks import charts, tables, texts
-from metaeval.reports.blocks.texts import Block, rendered
+from metaeval.reports.blocks.texts import NOTHING, Block, rendered
 from metaeval.reports.measured import PageOptions
 from metaeval.reports.shared import page
 from metaeval.reports.shared.run import LoadedRun
@@ -165,6 +165,6 @@ def _chart(item: Record, values: Sequence[Record]) -> Block:
     known = [point["line"] for point in points if point["y"] is not None]
     points = [point for point in points if known.count(point["line"]) > 1]
     if not points:
-        return Block("", "", Markup(""))
+        return NOTHING
     extra = Extra.of(f"{item['paper']}-{item['item']}", item["title"], points)
     return charts.curves(extra, "Lines: computed here; crosses: printed.")

@@ -4,10 +4,8 @@ Numbers and histograms cover all captions. Shown are only the captions of the ro
 chosen (a random draw, and the extremes of each column), so that the page's size has a limit.
 """
 
-from markupsafe import Markup
-
 from metaeval.reports.blocks import charts, tables, texts
-from metaeval.reports.blocks.texts import Block
+from metaeval.reports.blocks.texts import NOTHING, Block
 from metaeval.reports.measured import PageOptions
 from metaeval.reports.paper.figures import BLUE
 from metaeval.reports.shared.formatting import number
@@ -38,7 +36,7 @@ def blocks(run: LoadedRun, options: PageOptions) -> list[Block]:
 def _histograms(run: LoadedRun) -> Block:
     bins = run.result.extra("histogram")
     if not bins.rows:
-        return Block("", "", Markup(""))
+        return NOTHING
     table = bins.frame()
     table["score"] = (table["from"] + table["to"]) / 2
     table["set"] = "captions"

@@ -1,7 +1,5 @@
 """The look of SVG files, for `matplotlib.rc_context`: the same bytes whenever they are drawn."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """The jobs of a sweep, from the files that they left, and in groups of equal settings."""
 
-from __future__ import annotations
-
 import math
 import sys
 from collections.abc import Mapping, Sequence

@@ -5,8 +5,6 @@ their seed, have their mean value and the mean of their interval's ends. Two met
 there if the test of every job separates them in the same direction: the weakest test decides.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations

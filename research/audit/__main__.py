@@ -24,7 +24,7 @@ from metaeval.config import compose_config, load_dataset
 from metaeval.corruptions.base import Caption, Corrupted, Corruption
 from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import ConfigError, InputError, ends_with_status
-from metaeval.experiments.sensitivity.combinations import suite
+from metaeval.experiments.sensitivity.task import suite
 from metaeval.readers.files import read_text
 from metaeval.readers.tables import read_csv
 from metaeval.runs.files import atomic, csv_text

@@ -27,7 +27,7 @@ from itertools import groupby
 from pathlib import Path
 
 from metaeval.config import component, compose_config
-from metaeval.experiments.sensitivity.combinations import suite
+from metaeval.experiments.sensitivity.task import suite
 from research.audit.__main__ import BOUND, VERDICTS, ErrorRate, error_rate, error_rates
 from research.corruption_audit.examples import write_examples
 

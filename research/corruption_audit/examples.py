@@ -10,7 +10,7 @@ from pathlib import Path
 from metaeval.corruptions.base import Corruption
 from metaeval.data.dataset import CaptionDataset
 from metaeval.data.scenes import load_scenes
-from metaeval.experiments.sensitivity.combinations import corruption_kind, suite
+from metaeval.experiments.sensitivity.task import corruption_kind, suite
 
 SCENES, SEED = 1000, 0
 _HEAD = """# Examples of every corruption

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from metaeval.data.scenes import load_scenes
-from metaeval.experiments.sensitivity.combinations import suite
+from metaeval.experiments.sensitivity.task import suite
 from research.corruption_audit.examples import SCENES, section, write_examples
 
 EACH = 2  # on the page of the repository

@@ -3,7 +3,7 @@
 import csv
 
 from metaeval.data.scenes import load_scenes
-from metaeval.experiments.sensitivity.combinations import suite
+from metaeval.experiments.sensitivity.task import suite
 from research.corruption_audit.__main__ import SCENE_VERDICTS, key_of
 
 KINDS = (

@@ -2,7 +2,7 @@
 
 from metaeval.corruptions.base import Corruption
 from metaeval.data.scenes import load_scenes
-from metaeval.experiments.sensitivity.combinations import suite
+from metaeval.experiments.sensitivity.task import suite
 from research.audit.__main__ import BOUND
 from research.corruption_audit.__main__ import print_second, second_rates
 from tests.corruptions.language.captions import dataset

@@ -16,8 +16,8 @@ from benchmarks.numbers.writing import three
 from metaeval.config import build, compose_config, metric_names
 from metaeval.errors import InputError
 from metaeval.experiments.choices import MEAN
-from metaeval.experiments.forced_choice.statistics import measure_of
-from metaeval.experiments.pairs.statistics import ACCURACY_COLUMNS, SHOWN, measure_key
+from metaeval.experiments.forced_choice.task import measure_of
+from metaeval.experiments.pairs.task import ACCURACY_COLUMNS, SHOWN, measure_key
 from metaeval.reproduce.compare import NEEDS
 from metaeval.results.base import Estimate, Measured, MetricResult
 from metaeval.results.files import write_result

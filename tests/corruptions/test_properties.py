@@ -18,7 +18,7 @@ from metaeval.corruptions.graded.replace import Delete, Insert, Replace
 from metaeval.corruptions.graded.shuffle import Reverse, Shuffle
 from metaeval.data.dataset import CaptionDataset
 from metaeval.data.scenes import load_scenes
-from metaeval.experiments.sensitivity.combinations import OWN
+from metaeval.experiments.sensitivity.task import OWN
 from metaeval.runs.records import Edit
 from tests.corruptions.language.captions import HUMAN, dataset
 

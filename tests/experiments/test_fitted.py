@@ -10,8 +10,12 @@ import pytest
 from metaeval.data.dataset import CaptionDataset
 from metaeval.data.pairs.pairs import load_pairs_table
 from metaeval.experiments.fitted import TEXT, caption_features, predictions, reference_features
-from metaeval.experiments.pairs.statistics import TRUE, measure_key
-from metaeval.experiments.pairs.task import paired_captions, predict_truth as fitted_pairs
+from metaeval.experiments.pairs.task import (
+    TRUE,
+    measure_key,
+    paired_captions,
+    predict_truth as fitted_pairs,
+)
 from metaeval.experiments.sensitivity.statistics import predict_harmlessness as fitted_sets
 from metaeval.results.run import CorruptionInfo
 from metaeval.runs.records import HUMAN

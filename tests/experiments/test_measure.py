@@ -34,7 +34,7 @@ def measured(
     units: int = 1,
     controls: tuple[str, ...] = (),
     masks: dict[str, list[np.ndarray]] | None = None,
-    alpha: float = 0.05,
+    confidence: float = 0.95,
     counted: np.ndarray | None = None,
     parts: tuple[str, ...] = (),
     lacks: dict[str, str] | None = None,
@@ -60,8 +60,7 @@ def measured(
             ScoreColumn(name, "A" if name in parts else None, bounds=free, control=name in controls)
             for name in columns
         ],
-        0.95,
-        alpha,
+        confidence,
     )
 
 
@@ -211,12 +210,12 @@ def test_a_metric_with_gaps_has_the_best_control_of_its_items() -> None:
     assert (against.control, [c.b for c in against.comparisons]) == ("Length", ["Random"])
 
 
-@pytest.mark.parametrize("alpha", [0.05, 0.5])
-def test_the_level_and_the_family_are_the_callers(alpha: float) -> None:
+@pytest.mark.parametrize(("confidence", "alpha"), [(0.95, 0.05), (0.5, 0.5)])
+def test_the_level_is_that_of_the_intervals(confidence: float, alpha: float) -> None:
     half = np.arange(12) < 6
     columns = {"A": half * 1.0, "B": ~half * 1.0, "Length": np.zeros(12)}
     for masks, several in ((None, ""), ({"a": [half], "b": [~half]}, ", over all groups")):
-        made = measured(columns, controls=("Length",), masks=masks, alpha=alpha)
+        made = measured(columns, controls=("Length",), masks=masks, confidence=confidence)
         for key, against in made.controls.items():
             assert (against.alpha, made.comparisons[key].alpha) == (alpha, alpha)
             family = {test.family for c in against.comparisons for test in c.tests}

@@ -8,7 +8,7 @@ from pycocoevalcap.bleu.bleu import Bleu as CocoBleu
 
 from metaeval.config import build_all, compose_config
 from metaeval.data.dataset import CaptionDataset
-from metaeval.experiments.pairs.statistics import TRUE, comparison_credit
+from metaeval.experiments.pairs.task import TRUE, comparison_credit
 from metaeval.stats.ordering.detection import auc_within_images
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
 

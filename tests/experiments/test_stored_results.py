@@ -60,7 +60,7 @@ def scored(signature: str = "m|v:1", **fields: Any) -> MetricScores:
         ({"option": ("report.style", "wide")}, 1),  # changes no number
         ({"option": ("stats.seed", 1)}, 2),
         ({"option": ("corruption.rates", [0.5])}, 2),
-        ({"option": ("task.alpha", 0.1)}, 2),
+        ({"option": ("task.ties", "wrong")}, 2),
         ({"file": "captions.parquet"}, 2),
         ({"file": SEED_SCORES}, 2),  # scores of further corruption seeds
         ({"scores": [scored(signature="m|v:2")]}, 2),

@@ -127,7 +127,7 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
     ),
     "metaeval/runs/source.py": ({"path.read_bytes"}, "source code, for its checksum"),
     "experiments/scores.py": ({"json.loads"}, "explanations of metaeval's metrics"),
-    "experiments/sensitivity/combinations.py": (
+    "experiments/sensitivity/task.py": (
         {"OmegaConf.load"},
         "the package's own configuration",
     ),

@@ -91,7 +91,7 @@ class ClipScorer(Scorer):
         }
         super().__init__([metric.column_of(weights)], settings)
         if weights.tag == SCENES:
-            self.training = training_facts(pretrained.read_card(SCENES_CLIP), settings)
+            self.training = training_facts(pretrained.read_card(SCENES_CLIP))
         self.metric, self.dataset = metric, dataset
         self._store, self._weights = store or MemoryStore(), weights
         identity = "|".join(f"{key}:{value}" for key, value in network.items())

@@ -280,7 +280,7 @@ class FaierScorer(RegionScorer):
         super().__init__(columns, settings, dataset, metric.regions, store, seen)
         self.weights, self.parser = weights, parser
         self._device, self._calibrate = metric.device, metric.calibrate
-        self.training = training_facts(weights.card, settings)
+        self.training = training_facts(weights.card)
         # per image those that count
         self._references = [group[: metric.references] for group in dataset.references]
 

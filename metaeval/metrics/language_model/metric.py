@@ -80,7 +80,7 @@ class LmScorer(Scorer):
         }
         super().__init__(metric.columns, settings)
         self._weights, self._seen = weights, weights.overlap(dataset)
-        self.training = training_facts(weights.card, settings)
+        self.training = training_facts(weights.card)
 
     def context(self, index: int) -> bytes:
         return bytes([bool(self._seen[index])])

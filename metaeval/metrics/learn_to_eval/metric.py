@@ -119,7 +119,7 @@ class LearnToEvalScorer(RegionScorer):
             (column,), settings, dataset, metric.regions, store, weights.overlap(dataset)
         )
         self._weights = weights
-        self.training = training_facts(weights.card, settings)
+        self.training = training_facts(weights.card)
 
     def context(self, index: int) -> bytes:
         regions = self.region_digests[index] if self._looks else b""

@@ -262,7 +262,7 @@ class ScanScorer(RegionScorer):
         super().__init__(columns, settings, dataset, metric.regions, store, weights.seen)
         self.weights = weights
         if weights.card is not None:
-            self.training = training_facts(weights.card, self.settings)
+            self.training = training_facts(weights.card)
         self.metric = metric
 
     def context(self, index: int) -> bytes:

@@ -239,6 +239,6 @@ def test_ratings_of_a_hundred_captions_become_a_metric(tmp_path: Path) -> None:
         stats__replicates=100,
         out=tmp_path / "rated",
     )
-    made = metaeval.combine(rated, task__labels=[50], out=tmp_path / "fitted")
+    made = metaeval.combine(rated, out=tmp_path / "fitted")
     assert {"Ridge", "Best part", "Length"} <= {m.name for m in made.result.metrics}
     assert score(str(tmp_path / "fitted" / "combined.json")).table["Combined (ridge)"].notna().all()

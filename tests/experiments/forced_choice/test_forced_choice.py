@@ -10,7 +10,7 @@ import pytest
 
 from metaeval.data.judgments.pascal50s import load_pascal50s
 from metaeval.experiments.choices import choice_outcomes
-from metaeval.experiments.forced_choice.statistics import published_accuracies
+from metaeval.experiments.forced_choice.task import published_accuracies
 from metaeval.reports.measured import write_report
 from metaeval.results.files import read_info
 from metaeval.results.measured import MeasuredResult

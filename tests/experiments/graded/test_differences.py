@@ -5,12 +5,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from metaeval.experiments.graded.column import comparable_of, comparable_statistics
-from metaeval.experiments.graded.differences import (
-    ComparedColumn,
+from metaeval.experiments.graded.column import (
+    ColumnRecord,
+    comparable_of,
+    comparable_statistics,
     compare_columns,
     extreme_steps,
 )
+from metaeval.results.base import Measured
 from metaeval.results.comparison import AgainstControl, Comparisons
 from metaeval.results.graded import MEASURES
 from metaeval.runs.records import ScoreColumn
@@ -29,13 +31,14 @@ def scores(signal: float, seed: int, steps: tuple[float, ...] = (0, 1, 2)) -> np
 
 def column(
     name: str, values: np.ndarray, family: str = "", counts: np.ndarray = COUNTS, **fields: Any
-) -> ComparedColumn:
+) -> ColumnRecord:
     measures = comparable_statistics(values, [0, 1, 2], counts)
-    return ComparedColumn(ScoreColumn(name, **fields), family, values, measures)
+    none = Measured(values={})
+    return ColumnRecord(ScoreColumn(name, **fields), family, values, measures, none, {}, [])
 
 
 def compared(
-    columns: list[ComparedColumn], counts: np.ndarray = COUNTS
+    columns: list[ColumnRecord], counts: np.ndarray = COUNTS
 ) -> tuple[dict[str, Comparisons], dict[str, AgainstControl]]:
     comparisons, controls, _ = compare_columns(
         columns, lambda values: comparable_statistics(values, [0, 1, 2], counts), 0.95

@@ -8,12 +8,13 @@ from omegaconf import OmegaConf
 
 from metaeval.config import compose_config
 from metaeval.errors import ConfigError
-from metaeval.experiments.graded.column import Design, column_statistics
-from metaeval.experiments.graded.seeds import rescorable, seed_count, seed_spread
+from metaeval.experiments.graded.column import Design, column_statistics, seed_spread
+from metaeval.experiments.graded.task import rescorable, seed_count
 from metaeval.metrics.controls import Length
 from metaeval.results.graded import rows_by_metric
 from metaeval.results.measured import MeasuredResult
 from metaeval.runs import files
+from metaeval.runs.records import ScoreColumn
 from metaeval.schema import check_config
 from tests.shared import run_here
 
@@ -96,5 +97,6 @@ def test_a_metric_that_few_replicates_define_gives_no_warning() -> None:
         floor=True, curve=None, confidence=0.95, tie_seeds=[],
         counts=np.array([[0, 0, *[1] * 8, 2, 2]] * 3, dtype=np.int8),
     )  # fmt: skip
-    made = column_statistics(design, [scores, scores + 1], True)[0]
-    assert made.measured["rank_order_rho"].interval is made.rows["seeds"][0]["sd_image"] is None
+    made = column_statistics(design, ScoreColumn("M"), "m", [scores, scores + 1])
+    assert made.measured["rank_order_rho"].interval is None
+    assert np.isnan(made.rows["seeds"][0]["sd_image"])

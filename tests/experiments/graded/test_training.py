@@ -1,10 +1,6 @@
-"""What is new to a metric, by rule; and which training seeds apply to a run."""
-
-from dataclasses import replace
-from pathlib import Path
+"""What is new to a metric, by rule."""
 
 import pytest
-from omegaconf import OmegaConf
 
 from metaeval.corruptions.base import Corruption
 from metaeval.corruptions.graded.random import Random
@@ -20,21 +16,16 @@ from metaeval.experiments.graded.statistics import (
     INSIDE,
     SEEN,
     in_training,
-    training_seeds,
     versions_in_training,
 )
-from metaeval.experiments.graded.task import Graded
-from metaeval.results.base import NEW, Spread
+from metaeval.results.base import NEW
 from metaeval.runs.records import (
     OTHER_CAPTION,
     WRONG_PLACES,
     WRONG_WORDS,
     DrawnCorruption,
-    TrainingSeeds,
 )
-from metaeval.weights.pretrained import shipped
 
-ROOT = Path(__file__).parents[3]
 # what the trainings on corrupted captions drew
 DRAWN = (
     DrawnCorruption("random", OTHER_CAPTION),
@@ -76,50 +67,3 @@ def test_by_set_of_versions() -> None:
         "Shuffle 50%": NEW,
     }
     assert versions_in_training((), made) == {}
-
-
-SPREAD = TrainingSeeds(
-    "FAIEr", "replace", "coco_val2017", 5000, 0,
-    [["random", {}], ["replace", {"rate": 0.5, "min_count": 4, "distinct": False}]], {}, [0, 1, 2],
-    {"mean": 0.8, "sd": 0.001},
-)  # fmt: skip
-RUN = ("FAIEr", "replace", "coco_val2017", 5000, 0, [Random(), Replace(0.5)])
-
-
-def test_training_seeds_apply_only_to_the_measured_run() -> None:
-    seeds = training_seeds([SPREAD], *RUN)
-    assert (seeds.seeds, seeds.rank_order_rho) == ((0, 1, 2), Spread(mean=0.8, sd=0.001))
-    # as the shipped cards have it, and next to one of another column
-    with_values = replace(SPREAD, rank_order_rho={"mean": 0.8, "sd": 0.001, "values": (0.8, 0.8)})
-    for given in ([with_values], [replace(SPREAD, column="other"), SPREAD]):
-        assert training_seeds(given, *RUN) == seeds
-    others = (
-        ("FAIEr-object", *RUN[1:]),
-        (*RUN[:1], "graded", *RUN[2:]),
-        (*RUN[:2], "scenes", *RUN[3:]),
-        (*RUN[:3], 4407, *RUN[4:]),
-        (*RUN[:4], 1, RUN[5]),
-        (*RUN[:5], [Random(), Replace(0.25)]),
-        (*RUN[:5], [Random(), Replace(0.5, distinct=True)]),
-        (*RUN[:5], [Replace(0.5)]),
-    )
-    assert all(training_seeds([SPREAD], *run) is None for run in others)
-
-
-def test_the_runs_on_cards_are_those_of_the_two_experiments() -> None:
-    """The default corruptions, as configured; otherwise no run would find its seeds."""
-    by_experiment = {
-        "replace": Graded(floor=True, preset="replace"),
-        "shuffle": Graded(preset="shuffle"),
-    }
-    entries = [entry for weights in shipped() for entry in weights.card.get("seeds", ())]
-    assert len(entries) == 32
-    for entry in entries:
-        experiment = by_experiment[entry["experiment"]]
-        node = OmegaConf.load(ROOT / f"conf/corruption/{experiment.name}.yaml")
-        made = experiment.corruptions(OmegaConf.create({"corruption": node}))
-        assert entry["versions"] == [[c.name, dict(c.parameters)] for c in made]
-        measured = (entry[key] for key in ("dataset", "n_images", "seed"))
-        run = (entry["column"], experiment.name, *measured, made)
-        seeds = training_seeds([TrainingSeeds(**entry)], *run)
-        assert seeds.rank_order_rho.mean == entry["rank_order_rho"]["mean"]

@@ -7,18 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from omegaconf import OmegaConf
 from scipy.stats import kendalltau, t
 
-from metaeval.experiments.judgments.fitted import FittedControls
-from metaeval.experiments.judgments.sample import (
-    Columns,
-    JudgmentSettings,
-    RankedScores,
-    Ratings,
-    Sample,
-)
-from metaeval.experiments.judgments.statistics import Dimension
+from metaeval.experiments.judgments.sample import FittedControls, Ratings, Sample
+from metaeval.experiments.judgments.task import Dimension
 from metaeval.results.comparison import AgainstControl
+from metaeval.runs.records import ScoreColumn
 from metaeval.stats.ordering.tie_calibration import tie_calibration
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
 from metaeval.stats.resampling.items import Floats
@@ -27,7 +22,7 @@ NAN = float("nan")
 
 
 def controls_of(
-    given: Ratings, counts: Any, ranked: list[RankedScores], blind: list[RankedScores]
+    given: Ratings, counts: Any, ranked: dict[str, Floats], blind: dict[str, Floats]
 ) -> dict[str, AgainstControl]:
     """Every metric against the best control, by the key of the statistic."""
     captions = [
@@ -36,11 +31,11 @@ def controls_of(
     ]
     protocol = SimpleNamespace(statistic="kendall_tau_b")
     judged: Any = SimpleNamespace(protocol=protocol, higher_is_better=True, judged=captions)
-    bare = np.zeros(len(captions), dtype=np.bool_)
-    sample = Sample(judged, given.image, counts, (), (), {"x": given}, bare)
-    settings = JudgmentSettings(replicates=len(counts), confidence=0.95, seed=0, alpha=0.05)
-    columns = Columns([*ranked, *blind], ranked, blind)
-    dimension = Dimension("x", sample, columns, FittedControls({}, {"x": {}}), settings)
+    sample = Sample(judged, given.image, counts, (), {}, {"x": given})
+    stats = OmegaConf.create({"replicates": len(counts), "confidence": 0.95, "seed": 0})
+    columns = [ScoreColumn(name, control=name in blind) for name in (*ranked, *blind)]
+    fitted = FittedControls({}, {"x": {}})
+    dimension = Dimension("x", sample, ranked | blind, columns, fitted, stats)
     return dimension.measured().controls
 
 
@@ -68,8 +63,8 @@ def test_ratings_are_compared_with_the_best_control_by_the_bootstrap() -> None:
     good = people + rng.normal(0, 0.5, N)
     poor = np.where(rng.random(N) < 0.2, NAN, people + rng.normal(0, 4, N))
     counts = bootstrap_counts(50, 400, 0)
-    columns = [RankedScores("Good", good), RankedScores("Poor", poor)]
-    blind = [RankedScores("Length", control), RankedScores("Random", rng.normal(0, 1, N))]
+    columns = {"Good": good, "Poor": poor}
+    blind = {"Length": control, "Random": rng.normal(0, 1, N)}
     against = controls_of(given, counts, columns, blind)["kendall_tau_b"]
 
     def gap(scores: np.ndarray, rows: np.ndarray) -> float:
@@ -87,7 +82,7 @@ def test_ratings_are_compared_with_the_best_control_by_the_bootstrap() -> None:
     assert (against.control, against.best, against.above, against.shows) == (
         "Length", "Good", ("Good",), "something",
     )  # fmt: skip
-    assert controls_of(given, counts, columns, []) == {}
+    assert controls_of(given, counts, columns, {}) == {}
 
 
 def test_the_accuracy_on_pairs_is_compared_over_the_same_resampled_images() -> None:
@@ -96,8 +91,7 @@ def test_the_accuracy_on_pairs_is_compared_over_the_same_resampled_images() -> N
     metric, control = people + rng.normal(0, 1, N), people + rng.normal(0, 4, N)
     metric[:5] = NAN
     counts = bootstrap_counts(50, 300, 0)
-    columns = [RankedScores("Metric", metric)], [RankedScores("Length", control)]
-    against = controls_of(given, counts, *columns)["accuracy"]
+    against = controls_of(given, counts, {"Metric": metric}, {"Length": control})["accuracy"]
     common = np.where(np.isnan(metric), NAN, control)
 
     def of_images(scores: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from metaeval.experiments.judgments.agreement import rating_groups, score_groups
-from metaeval.experiments.judgments.sample import RankedScores, Ratings
+from metaeval.experiments.judgments.sample import Ratings
 from metaeval.experiments.printout import printout
 from metaeval.reports.measured import write_report
 from metaeval.results.measured import MeasuredResult
@@ -120,7 +120,7 @@ def test_means_and_steps_are_those_of_the_captions_rated_alike() -> None:
     scores = means + rng.normal(size=200)
     scores[:9], means[9:12] = np.nan, np.nan
     counts = np.ones((3, 12), dtype=np.int8)
-    groups = score_groups(RankedScores("M", scores), ratings(means), counts, 0.95)
+    groups = score_groups(scores, ratings(means), counts, 0.95)
     known = ~np.isnan(scores) & ~np.isnan(means)
     alike = pd.Series(scores[known]).groupby(means[known].astype(int)).agg(["mean", "size"])
     made = {key: (e.value, *e.interval, e.n) for key, e in groups.items() if key[:4] == "mean"}

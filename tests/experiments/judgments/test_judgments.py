@@ -20,10 +20,13 @@ from metaeval.data.judgments.table import load_table
 from metaeval.doctor import find_dataset
 from metaeval.errors import ConfigError
 from metaeval.experiments.fitted import predictions
-from metaeval.experiments.judgments import task
 from metaeval.experiments.judgments.agreement import on_common_rows
-from metaeval.experiments.judgments.sample import RankedScores, Ratings
-from metaeval.experiments.judgments.statistics import people_agreement, published_correlations
+from metaeval.experiments.judgments.sample import Ratings
+from metaeval.experiments.judgments.task import (
+    HumanCorrelation,
+    people_agreement,
+    published_correlations,
+)
 from metaeval.metrics.base import Metric
 from metaeval.metrics.meteor.metric import Meteor
 from metaeval.metrics.ngram.bleu import Bleu
@@ -195,8 +198,10 @@ def test_the_stored_result_of_other_ratings_is_not_taken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table, n_computed = own_table(tmp_path, 8), []
-    compute = task.statistics
-    monkeypatch.setattr(task, "statistics", lambda *a: n_computed.append(1) or compute(*a))
+    compute = HumanCorrelation.statistics
+    monkeypatch.setattr(
+        HumanCorrelation, "statistics", lambda *a: n_computed.append(1) or compute(*a)
+    )
     given = ("dataset=table", f"dataset.file={table}", "metrics=[bleu]")
     first, second = (run_in(tmp_path, *given, out=out) for out in "ab")
     assert (second, len(n_computed)) == (first, 1)
@@ -353,15 +358,16 @@ def test_metrics_are_compared_on_the_rows_that_all_could_score() -> None:
         np.arange(6), np.array([1.0, 2, 3, 1, 2, 3]), np.array([1.0, 2, 3, 1, 2, 3]),
         np.array([0, 0, 0, 1, 1, 1]), 2,
     )  # fmt: skip
-    whole = RankedScores("whole", np.array([1.0, 2, 3, 3, 2, 1]))
-    part = RankedScores("part", np.array([1.0, 2, 3, np.nan, np.nan, np.nan]))
-    few = RankedScores("few", np.array([1.0, 2, *[np.nan] * 4]))
-    common = on_common_rows([whole, part, few], given, "kendall_tau_b")
+    whole = np.array([1.0, 2, 3, 3, 2, 1])
+    part = np.array([1.0, 2, 3, np.nan, np.nan, np.nan])
+    few = np.array([1.0, 2, *[np.nan] * 4])
+    columns = {"whole": whole, "part": part, "few": few}
+    common = on_common_rows(columns, given, "kendall_tau_b")
     # on all rows `whole` is 0 on average; on those that `part` has it is as good
     assert {name: (c.n, c.value) for name, c in common.items()} == {
         "whole": (3, pytest.approx(1, abs=1e-12)), "part": (3, pytest.approx(1, abs=1e-12)),
     }  # fmt: skip
-    assert on_common_rows([whole, whole], given, "kendall_tau_b") == {}
+    assert on_common_rows({"whole": whole, "same": whole}, given, "kendall_tau_b") == {}
 
 
 @pytest.mark.parametrize(

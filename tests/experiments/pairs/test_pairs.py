@@ -13,19 +13,19 @@ from metaeval.data.pairs.benchmarks import load_sugarcrepe
 from metaeval.errors import ConfigError
 from metaeval.experiments.choices import PairSample
 from metaeval.experiments.measure import Items, Measurements
-from metaeval.experiments.pairs.statistics import (
+from metaeval.experiments.pairs.task import (
     BOTH,
     MEAN,
     PARAPHRASE,
     SHOWN,
     TRUE,
     ScoredPairs,
+    TrueAgainstFalse,
     accuracies,
     comparison_credit,
     measure_key,
     refined,
 )
-from metaeval.experiments.pairs.task import TrueAgainstFalse
 from metaeval.results.measured import MeasuredResult
 from metaeval.runs import files as results
 from metaeval.runs.records import ScoreColumn

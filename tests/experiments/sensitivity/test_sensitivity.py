@@ -1,5 +1,6 @@
 """`experiment=sensitivity`: its numbers by hand and image by image, and its files."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,23 +10,21 @@ import pytest
 from metaeval.choices import list_choices
 from metaeval.errors import ConfigError
 from metaeval.experiments.measure import Outcomes
-from metaeval.experiments.sensitivity.combinations import (
-    MeanAuc,
-    by_kind,
-    severity_order,
-    suite,
-    summarised,
-)
-from metaeval.experiments.sensitivity.extras import KIND, POSITIVES
 from metaeval.experiments.sensitivity.profile import (
     NO_OP,
     REFERENCE,
     REWRITE,
+    MeanAuc,
     Rewrites,
+    auc_of_sets,
+    by_kind,
     cell_verdict,
+    severity_order,
     sort_of_rewrite,
+    summarised,
 )
-from metaeval.experiments.sensitivity.statistics import Tables
+from metaeval.experiments.sensitivity.statistics import KIND, POSITIVES, Tables
+from metaeval.experiments.sensitivity.task import suite
 from metaeval.reports.shared.run import load_run_files
 from metaeval.results.base import Estimate
 from metaeval.results.files import read_info
@@ -258,11 +257,12 @@ def test_every_kind_has_the_same_weight_and_experimental_sets_none() -> None:
     sets = [entry(f"w{k}", "words") for k in range(3)]
     sets += [entry("p", "people"), entry("x", "logic", experimental=True)]
     table = np.array([[5.0, 1, 1, 1, 9, 1], [5.0, 1, 1, 1, 9, 1]])
-    means, groups = MeanAuc(bootstrap_counts(2, 20, 0)), by_kind(sets, summarised(sets))
-    of_kinds = {kind: means.of(table, [group]).value for kind, group in groups.items()}
-    of_kinds["mean"] = means.of(table, groups.values()).value
+    by_set = partial(auc_of_sets, counts=bootstrap_counts(2, 20, 0))
+    groups = by_kind(sets, summarised(sets))
+    of_kinds = {kind: MeanAuc(by_set, [group]).of(table).value for kind, group in groups.items()}
+    of_kinds["mean"] = MeanAuc(by_set, groups.values()).of(table).value
     assert of_kinds == {"words": 1, "people": 0, "mean": 0.5}
-    assert means.of(table, []).estimate(0.95).value is None
+    assert MeanAuc(by_set, []).estimate(table, 0.95).value is None
 
 
 def test_the_order_of_severities_by_hand() -> None:
@@ -300,7 +300,8 @@ SETS = [entry("a", "objects"), entry("b", "objects"), entry("c", "harmless", "sa
 
 def outcomes(tables: dict[str, np.ndarray]) -> dict[str, Outcomes]:
     sorts = np.full((N, 3), REWRITE, dtype=np.int8)
-    made = Tables(tables, SETS, sorts, MeanAuc(COUNTS), 0.95, {"objects": [0, 1]})
+    by_set = partial(auc_of_sets, counts=COUNTS)
+    made = Tables(tables, SETS, sorts, COUNTS, by_set, 0.95, {"objects": [0, 1]})
     return {each.measure.key: each for each in made.outcomes()}
 
 
