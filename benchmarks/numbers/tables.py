@@ -9,7 +9,14 @@ import yaml
 
 from benchmarks.numbers.documents import Result, Table, printed_as_text
 from benchmarks.numbers.findings import FINDING_TABLES
-from benchmarks.numbers.writing import Write, head, markdown, row, run_tables
+from benchmarks.numbers.writing import (
+    Write,
+    controls_in_italics,
+    head,
+    markdown,
+    row,
+    run_tables,
+)
 from metaeval.experiments.graded.task import PAPER
 from metaeval.experiments.printout import text_table
 from metaeval.papers.expected import cells_of, values_of
@@ -39,8 +46,10 @@ def both(metrics: str, more: str = "") -> tuple[str, ...]:
 
 def of_shuffle(results: Sequence[Result]) -> str:
     """The measures, and how much of the scores' variance is offset between images."""
-    table = results[0].read().table().dropna(subset=POOLED).sort_values(POOLED, ascending=False)
-    return markdown(table[["metric", *MEASURES, "monotone_rate", "variance_image"]])
+    run = results[0].read()
+    table = run.table().dropna(subset=POOLED).sort_values(POOLED, ascending=False)
+    columns = ["metric", *MEASURES, "monotone_rate", "variance_image"]
+    return controls_in_italics(run, markdown(table[columns]))
 
 
 def equation_12(results: Sequence[Result]) -> str:

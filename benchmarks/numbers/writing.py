@@ -59,11 +59,19 @@ def run_tables(*keys: str, extras: Mapping[str, Sequence[str]] = {}) -> Write:
         for run in (result.read() for result in results):
             for table in _tables(run, keys, extras):
                 several = f"{run.experiment}, " if len(results) > 1 else ""
-                texts.append(to_markdown(table._replace(caption=several + table.caption)))
+                text = to_markdown(table._replace(caption=several + table.caption))
+                texts.append(controls_in_italics(run, text))
             texts.append(_scored(run))
         return "\n".join(texts)
 
     return write
+
+
+def controls_in_italics(run: MeasuredResult, text: str) -> str:
+    """A table with the names of controls in italics, as they are not metrics."""
+    for name in (m.name for m in run.metrics if m.column.control):
+        text = text.replace(f"\n| {name} |", f"\n| *{name}* |")
+    return text
 
 
 def _tables(

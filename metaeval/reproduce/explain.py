@@ -665,14 +665,6 @@ def main(given: argparse.Namespace) -> None:
         if not equals:
             raise ConfigError(f"'{text}' is not an option; write name=value")
         options[name] = value
-    if audited := options.pop("audit", None):
-        from metaeval.reproduce.audit import main as print_audit  # it imports this module
-
-        datasets = options.pop("dataset", None)
-        print_audit(
-            () if audited == "true" else audited.split(","), datasets.split(",") if datasets else ()
-        )
-        return
     values, page = options.pop("values", None), options.pop("page", None)
     metric, dataset, printed_value = (options.pop(name, None) for name in REQUIRED)
     for search in _searches(metric, dataset, printed_value, values, options):
