@@ -65,14 +65,11 @@ class Scoring(NamedTuple):
 def timed(device: str, work: Callable[[], Any]) -> tuple[Any, float]:
     """What `work` returns, and its seconds, the device's included."""
 
-    def clock() -> float:
-        if device == "cuda":
-            torch.cuda.synchronize()
-        return time.perf_counter()
-
-    started = clock()
+    started = time.perf_counter()
     result = work()
-    return result, clock() - started
+    if device == "cuda":
+        torch.cuda.synchronize()
+    return result, time.perf_counter() - started
 
 
 def kernel_seconds(work: Callable[[], Any]) -> float:

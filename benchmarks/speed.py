@@ -51,9 +51,7 @@ class Seconds(NamedTuple):
 
 def coco_captions(split: str) -> list[list[str]]:
     """The captions of each image of COCO, images and captions by their ids."""
-    file = find_coco_captions(split)
-    if isinstance(file, Absent):
-        sys.exit(f"nothing measured: {file}")
+    file = available(find_coco_captions(split))
     images: dict[int, list[str]] = {}
     for annotation in sorted(json.loads(file.read_bytes())["annotations"], key=lambda a: a["id"]):
         images.setdefault(annotation["image_id"], []).append(annotation["caption"])

@@ -74,7 +74,8 @@ RUNS: Mapping[str, tuple[str, ...]] = {
 def make_runs(commit: str, names: list[str]) -> Path:
     """Make the missing runs of a commit; returns the folder with a folder for each run."""
     here = commit == "."
-    sha = "tree" if here else _git("rev-parse", commit)
+    asked = ["git", "rev-parse", commit]
+    sha = "tree" if here else subprocess.check_output(asked, cwd=ROOT, text=True).strip()
     folder = BUILD / sha
     code = ROOT if here else folder / "code"
     if here:
@@ -82,10 +83,8 @@ def make_runs(commit: str, names: list[str]) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
     if not code.exists():
         code.mkdir(parents=True)
-        archive = subprocess.run(
-            ["git", "archive", sha], cwd=ROOT, stdout=subprocess.PIPE, check=True
-        )
-        subprocess.run(["tar", "-x", "-C", code], input=archive.stdout, check=True)
+        archive = subprocess.check_output(["git", "archive", sha], cwd=ROOT)
+        subprocess.run(["tar", "-x", "-C", code], input=archive, check=True)
     data = Path(os.environ["METAEVAL_DATA"]).resolve()
     environment = os.environ | {
         "PYTHONPATH": str(code), "METAEVAL_DATA": str(data),
@@ -216,12 +215,6 @@ def _parquet(path: Path) -> dict[str, Any]:
 
 def _load(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
-
-
-def _git(*arguments: str) -> str:
-    return subprocess.run(
-        ["git", *arguments], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True
-    ).stdout.strip()
 
 
 def main() -> int:

@@ -55,7 +55,12 @@ def of_shuffle(results: Sequence[Result]) -> str:
 def equation_12(results: Sequence[Result]) -> str:
     """ρ of the metrics with a published value, and by the paper's Eq. 12 on midranks."""
     run = results[0].read()
-    published = {name: values[POOLED] for name, values in run.published[0].values.items()}
+    published = {
+        name: values[POOLED]
+        for source in run.published
+        if source.why_not is None
+        for name, values in source.values.items()
+    }
     table = run.table().sort_values(POOLED, ascending=False)
     table["published"] = table["metric"].map(published)
     table = table.dropna(subset=["published", POOLED])

@@ -224,12 +224,6 @@ class _Drain(threading.Thread):
         return "".join(x for x in lines if not x.startswith("Picked up "))
 
 
-def _describe_exit(code: int) -> str:
-    if code == -9:
-        return "signal 9 (killed; out of memory?)"
-    return f"signal {-code}" if code < 0 else f"exit code {code}"
-
-
 class JavaProcess:
     """A Java program that answers each line on stdin with one line on stdout, in order.
 
@@ -321,7 +315,9 @@ class JavaProcess:
 
     def _failure(self, got: int, sent: int, silent: bool = False) -> JavaError:
         end(self._process, grace=0 if silent else 2)
-        how = f"ended with {_describe_exit(self._process.returncode)}"
+        code = self._process.returncode
+        how = f"ended with signal {-code}" if code < 0 else f"ended with exit code {code}"
+        how += " (killed; out of memory?)" if code == -9 else ""
         how = f"was silent for {self._silence:g} s" if silent else how
         return JavaError(self.what, f"{how} after {got} of {sent} replies", self._stderr.text())
 

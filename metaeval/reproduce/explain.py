@@ -367,7 +367,11 @@ class Search:
         }
         makes_scores = [name for name in _SCORED if name in self.switches]
         with open_store(self._config) as store:
-            for choice in product(*(self._open(name) for name in makes_scores)):
+            open_switches = (
+                dict.fromkeys(choice for v in self.values for choice in v.known[name])
+                for name in makes_scores
+            )
+            for choice in product(*open_switches):
                 made = dict(zip(makes_scores, choice, strict=True))
                 wanted = {
                     (family, variant): [
@@ -391,9 +395,6 @@ class Search:
                         cells[j] += _cells(numbers_of, self.values[j], of_variant)
         columns = [*self.default.index, "value"]
         return [pd.DataFrame(rows, columns=columns).astype({"value": float}) for rows in cells]
-
-    def _open(self, name: str) -> list[str]:
-        return list(dict.fromkeys(choice for v in self.values for choice in v.known[name]))
 
     def _metric(self, family: str, variant: str) -> Metric:
         """A metric with the options of a variant."""

@@ -134,8 +134,8 @@ def _files(module: ModuleType) -> set[Path]:
             finder.import_hook(module.__name__)
         else:
             finder.run_script(str(path))
-    files = (Path(str(m.__file__)).resolve() for m in finder.modules.values() if m.__file__)
-    return {path, *files}
+    modules: Any = finder.modules.values()
+    return {path, *(Path(m.__file__).resolve() for m in modules if m.__file__)}
 
 
 class _Finder(ModuleFinder):
