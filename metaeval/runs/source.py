@@ -11,6 +11,7 @@ import sys
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
+from importlib.machinery import PathFinder
 from modulefinder import ModuleFinder
 from pathlib import Path
 from types import ModuleType
@@ -22,6 +23,7 @@ from metaeval.errors import ConfigError
 OURS = frozenset({"metaeval"})
 UNSAVED = "unsaved"
 _CODE = frozenset({".py", ".pyx", ".so", ".pyd"})
+_PACKAGE = 5  # what ModuleFinder calls a folder with modules
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
 
 # An object's code at its first use: a file that is edited later is not what
@@ -135,17 +137,29 @@ def _files(module: ModuleType) -> set[Path]:
         else:
             finder.run_script(str(path))
     modules: Any = finder.modules.values()
-    return {path, *(Path(m.__file__).resolve() for m in modules if m.__file__)}
+    files = (Path(m.__file__).resolve() for m in modules if m.__file__)
+    return {path, *(file for file in files if file.suffix in _CODE)}
 
 
 class _Finder(ModuleFinder):
     """Follows the imports of modules, except of Python's, metaeval's and installed ones."""
 
     def find_module(self, name: str, path: Any, parent: Any = None) -> Any:
-        """As ModuleFinder's; ImportError for a module that is not followed."""
+        """As ModuleFinder's, also for packages without `__init__.py`; ImportError for a module that
+        is not followed."""
         if _is_known(name if parent is None else f"{parent.__name__}.{name}"):
             raise ImportError(name)
-        where = super().find_module(name, path, parent)
+        spec = PathFinder.find_spec(name, path)
+        if spec is not None and spec.loader is None and spec.submodule_search_locations:
+            where: Any = (None, next(iter(spec.submodule_search_locations)), ("", "", _PACKAGE))
+        else:
+            where = super().find_module(name, path, parent)
         if where[1] is None or _is_installed(Path(where[1])):
             raise ImportError(name)
         return where
+
+    def load_package(self, fqname: str, pathname: str) -> Any:
+        """As ModuleFinder's; a package without `__init__.py` has no code of its own."""
+        with suppress(ImportError):
+            return super().load_package(fqname, pathname)
+        return self.modules[fqname]
