@@ -296,7 +296,7 @@ def trust_matrix(results: Sequence[Result]) -> str:
     for cell in result.extra("cells").records:
         if cell["tests"] and cell["skill"] is not None:
             bold = "**" if cell["word"] == "shown" else ""
-            skill = f"{bold}{two(cell['skill'])}{bold}"
+            skill = f"{bold}{cell['skill']:.2f}{bold}".replace("-", "−")
             of_metric = lines.setdefault(cell["metric"], {"metric": cell["metric"]})
             of_metric[cell["use"]] = f"{cell_text(cell).rstrip('*')} {skill}"
     tables = {"uses": USES, "others": (), "robustness": ()}
@@ -304,10 +304,6 @@ def trust_matrix(results: Sequence[Result]) -> str:
     missing = [i["item"] for i in result.extra("items").records if i["status"] == "missing"]
     parts += [f"Missing: {', '.join(missing)}."] if missing else []
     return "\n".join([*parts, "", run_tables(extras=tables)(results)])
-
-
-def two(number: float) -> str:
-    return f"{number:.2f}".replace("-", "−")
 
 
 def equal_length(results: Sequence[Result]) -> str:
