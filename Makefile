@@ -97,6 +97,7 @@ picture: $(READY)
 
 # By the Python that is there, not by .venv: such a machine often has torch and no network.
 gpu:
+	$(PYTHON) -m pytest -q -m gpu -p no:cacheprovider $$(grep -rl mark.gpu tests --include=*.py)
 	$(PYTHON) -m benchmarks.gpu $(GPU_ARGS)
 
 # The environment: made once, made again when the dependencies or the extras change.

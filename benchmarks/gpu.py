@@ -2,13 +2,14 @@
 
     make gpu                                    # runs this file by the Python that is there
     python -m benchmarks.gpu --cpu              # the same on the processor, in tiny sizes
-    python -m benchmarks.gpu --profile          # only the seconds of the host, by stage; anywhere
+    python -m benchmarks.gpu --host             # what is quick on the processor, in full; anywhere
 
-runs the tests marked `gpu`, measures the stages of the host (`benchmarks/host/stages.py`), then
-each benchmark: BERTScore with roberta-large's size, CLIPScore with images, TIGEr, and FAIEr's
-scoring and training. Scenes, shipped and random weights serve: nothing is downloaded. Each
-benchmark checks its scores against the same metric on the processor. What cannot run is a row with
-its reason. Captions a second stand next to what they should be (`AIMS`). Writes build/gpu/gpu.md.
+runs each benchmark, after `make` has run the tests marked `gpu`: BERTScore with roberta-large's
+size, CLIPScore with images, TIGEr, and FAIEr's scoring and training. Scenes, shipped and
+random weights serve: nothing is downloaded. Each benchmark checks its scores against the same
+metric on the processor. What cannot run is a row with its reason. Captions a second stand next to
+what they should be (`AIMS`). Writes build/gpu/gpu.md. Where the host's seconds go says
+`python -m cProfile -s cumulative -m benchmarks.gpu --host`.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ import torch
 from torch.profiler import ProfilerActivity, profile as torch_profile
 
 from benchmarks import host
-from benchmarks.host.stages import profile, profile_table
 from metaeval.cores import core_count
+from metaeval.data import annotated_images
 
 MINUTES = 8.0
 # captions a second on 16 cores and an H100 or H200, from texts and files to scores
@@ -52,7 +53,7 @@ Row = dict[str, Any]
 
 class Scoring(NamedTuple):
     """A metric to time: how many scenes, of how many the processor scores the captions too, its
-    options, and those that `--cpu` has instead. {folder} is a folder with `prepare`'s files."""
+    options, and those that `--cpu` has instead. {folder} is the folder of its files."""
 
     metric: str
     images: int
@@ -65,14 +66,11 @@ class Scoring(NamedTuple):
 def timed(device: str, work: Callable[[], Any]) -> tuple[Any, float]:
     """What `work` returns, and its seconds, the device's included."""
 
-    def clock() -> float:
-        if device == "cuda":
-            torch.cuda.synchronize()
-        return time.perf_counter()
-
-    started = clock()
+    started = time.perf_counter()
     result = work()
-    return result, clock() - started
+    if device == "cuda":
+        torch.cuda.synchronize()
+    return result, time.perf_counter() - started
 
 
 def kernel_seconds(work: Callable[[], Any]) -> float:
@@ -87,8 +85,9 @@ def score(case: Scoring, device: str, tiny: bool) -> Row:
     n = 16 if tiny else case.images
     with tempfile.TemporaryDirectory() as folder:
         captions = host.draw_captions(n, folder)
-        host.prepare(case.metric, folder, captions)
-        if case.metric == "bertscore":
+        if case.metric == "clipscore":
+            annotated_images.paths_of(captions.dataset)  # draws the pictures
+        elif case.metric == "bertscore":
             random_roberta(Path(folder, "roberta"), 2 if tiny else 24, captions.texts)
 
         def once(where: str, of: host.Captions) -> Any:
@@ -166,7 +165,8 @@ CLIP = Scoring(
     "clipscore",
     3000,
     256,
-    tiny=("metric.clipscore.model=ViT-S-32-alt",),
+    ("metric.clipscore.pretrained=random", "metric.clipscore.model=ViT-B-32"),
+    ("metric.clipscore.model=ViT-S-32-alt",),
 )
 BERT = Scoring(
     "bertscore",
@@ -199,24 +199,13 @@ def measure(name: str, device: str, tiny: bool) -> Row:
         return {"problem": f"{type(error).__name__}: {error}"}
 
 
-def run_tests(seconds: float) -> Row:
-    """The tests marked `gpu`: how it ended, in pytest's last line."""
-    paths = [p for p in Path("tests").rglob("*.py") if "mark.gpu" in p.read_text(encoding="utf-8")]
-    command = [sys.executable, "-m", "pytest", "-q", "-m", "gpu", "-p", "no:cacheprovider"]
-    command += sorted(map(str, paths))
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False)
-    except subprocess.TimeoutExpired:
-        return {"problem": f"not done after {seconds:.0f} s"}
-    last = (done.stdout.strip() or done.stderr.strip()).splitlines()[-1]
-    return {"problem" if done.returncode else "outcome": last}
+HOST = ("TIGEr", "FAIEr, scoring")  # what is quick on the processor, too
 
 
-def table(about: str, tests: Row, stages: str, rows: Mapping[str, Row]) -> str:
+def table(about: str, rows: Mapping[str, Row]) -> str:
     """The record as a Markdown page."""
     lines = [
         f"{about}\n",
-        f"Tests marked `gpu`: {tests.get('outcome') or tests['problem']}.\n",
         "| | n | seconds | of which kernels | a second | aim | against the processor | MiB |",
         "|---|---:|---:|---:|---:|---:|---|---:|",
     ]
@@ -233,17 +222,18 @@ def table(about: str, tests: Row, stages: str, rows: Mapping[str, Row]) -> str:
             f"| {name} | {row['n']:,} {row['unit']} | {row['seconds']:.2f} | {kernels} "
             f"| {row['n'] / row['seconds']:,.0f} | {aim} | {off} | {row.get('mib', '')} |"
         )
-    return "\n".join([*lines, "", stages, ""])
+    return "\n".join([*lines, ""])
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--cpu", action="store_true", help="a dry run on the processor, tiny sizes")
-    parser.add_argument("--profile", action="store_true", help="only the host's seconds by stage")
+    parser.add_argument("--host", action="store_true", help="what is quick on the processor")
     options = parser.parse_args()
     gc.set_threshold(100_000, 20, 20)  # as the command does
-    device = "cuda" if torch.cuda.is_available() and not options.cpu else "cpu"
-    if device == "cpu" and not (options.cpu or options.profile):
+    on_cpu = options.cpu or options.host
+    device = "cuda" if torch.cuda.is_available() and not on_cpu else "cpu"
+    if device == "cpu" and not on_cpu:
         print("nothing measured: no CUDA device; --cpu tries it out", file=sys.stderr)
         return 2
     name = torch.cuda.get_device_name() if device == "cuda" else "the processor"
@@ -253,29 +243,17 @@ def main() -> int:
         f"Python {platform.python_version()}, torch {torch.__version__}{dry}."
     )
     deadline = time.monotonic() + 60 * MINUTES
-    metrics = ["faier", "vifidel", "tiger", *(["clipscore"] if device == "cuda" else [])]
-    images = 16 if options.cpu else 5000
-    unmeasured = False
-    try:
-        stages = profile_table(profile(metrics, images, device), 4 * images)
-    except Exception as error:
-        stages = f"Stages of the host: not measured: {type(error).__name__}: {error}"
-        unmeasured = True
-    print(about, stages, sep="\n\n")
-    if options.profile:
-        return int(unmeasured)
-    tests = run_tests(60 * MINUTES / 2)
     rows: dict[str, Row] = {}
-    for name in BENCHMARKS:
+    for name in HOST if options.host else BENCHMARKS:
         left = time.monotonic() < deadline
         rows[name] = measure(name, device, options.cpu) if left else {"problem": "no time was left"}
         print(f"{name}: {rows[name]}", file=sys.stderr, flush=True)
     page = Path("build/gpu/gpu.md")
     page.parent.mkdir(parents=True, exist_ok=True)
-    page.write_text(table(about, tests, stages, rows), encoding="utf-8")
+    page.write_text(table(about, rows), encoding="utf-8")
     print(page.read_text(encoding="utf-8"))
     refused = [r for r in rows.values() if not r.get("agrees", True) or ("problem" in r and dry)]
-    return 1 if refused or unmeasured or "problem" in tests else 0
+    return 1 if refused else 0
 
 
 if __name__ == "__main__":

@@ -6,22 +6,18 @@ A line for each comparison: how many items a second metaeval and the other code 
 clock and by processor time, which other work on the machine disturbs least, and the greatest
 difference of the results, which is refused above a tolerance (of tokens: the share of captions that
 have others). The captions are the four Replace sets of COCO val2017 (Human, Replace 25 %, Replace
-50 %, Random; four references), of `spice` the human ones. pycocoevalcap and bert-score are called
+50 %, Random; four references). pycocoevalcap and bert-score are called
 once a set, as they are used.
 """
 
 import argparse
 import contextlib
 import json
-import os
 import resource
-import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -32,27 +28,18 @@ from benchmarks.host import replace_sets
 from metaeval.data.coco.files import find_coco_captions
 from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.java.services import find_java
 from metaeval.metrics.base import Metric
 from metaeval.metrics.bertscore.metric import BertScore
 from metaeval.metrics.meteor.metric import Meteor
 from metaeval.metrics.ngram.bleu import Bleu
 from metaeval.metrics.ngram.cider import Cider
 from metaeval.metrics.ngram.rouge import RougeL
-from metaeval.metrics.spice.metric import CATEGORIES, Spice
-from metaeval.text.scene_graphs import spice_service
-from metaeval.text.scene_graphs.parse import default_cache
 from metaeval.text.tokenizers import base as tokenizers
 from metaeval.text.tokenizers.ptb import PtbTokenizer
 from metaeval.text.transformers import hub
 
 T = TypeVar("T")
 Array = npt.NDArray[Any]
-NASHORN = (
-    "org.openjdk.nashorn:nashorn-core:15.4",
-    *(f"org.ow2.asm:asm{part}:7.3.1" for part in ("", "-analysis", "-commons", "-tree", "-util")),
-)
-COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"
 
 
 class Seconds(NamedTuple):
@@ -64,9 +51,7 @@ class Seconds(NamedTuple):
 
 def coco_captions(split: str) -> list[list[str]]:
     """The captions of each image of COCO, images and captions by their ids."""
-    file = find_coco_captions(split)
-    if isinstance(file, Absent):
-        sys.exit(f"nothing measured: {file}")
+    file = available(find_coco_captions(split))
     images: dict[int, list[str]] = {}
     for annotation in sorted(json.loads(file.read_bytes())["annotations"], key=lambda a: a["id"]):
         images.setdefault(annotation["image_id"], []).append(annotation["caption"])
@@ -209,48 +194,11 @@ def bertscore(options: argparse.Namespace) -> None:
     compare("BERTScore, all at once", ours, lambda: theirs([captions], len(sets)), 1e-5)
 
 
-def spice(options: argparse.Namespace) -> None:
-    """All seven scores of human captions against the original jar, parsing included.
-
-    The jar dies on Java 15 and newer without a JavaScript engine: Nashorn, which Maven brings, is
-    put on its class path, and `-cache` is left out, which dies on Java 16 and newer. That is
-    pycocoevalcap's call, made to run.
-    """
-    images = coco_captions("val2017")[: options.limit]
-    captions, index = [own[0] for own in images], np.arange(len(images))
-    ids = tuple(range(len(images)))
-    references = tuple(tuple(own[1:5]) for own in images)
-    dataset = CaptionDataset("raw", ids, tuple(captions), references, ids, tuple(captions))
-    asked = [{"image_id": i, "test": own[0], "refs": own[1:5]} for i, own in enumerate(images)]
-
-    def ours() -> Array:
-        metric = Spice(parser="corenlp", tokenizer="none", cache=default_cache())
-        return np.nan_to_num(scores_of(metric, dataset, captions, index), nan=-1.0)
-
-    def theirs(folder: Path) -> Array:
-        (folder / "in.json").write_text(json.dumps(asked))
-        path = os.pathsep.join([spice_service.class_path(default_cache()), f"{folder}/*"])
-        command = [str(available(find_java()).executable), "-Xmx4096m", "-cp", path]
-        command += ["edu.anu.spice.SpiceScorer", str(folder / "in.json")]
-        command += ["-out", str(folder / "out.json"), "-silent", "-subset"]
-        subprocess.run(command, check=True, stdout=sys.stderr)
-        output = json.loads((folder / "out.json").read_text())
-        scores = [[item["scores"][c]["f"] for c in CATEGORIES] for item in output]
-        return np.nan_to_num(np.array(scores, dtype=np.float64), nan=-1.0)
-
-    with tempfile.TemporaryDirectory() as name:
-        for artifact in NASHORN:
-            copy = [COPY, f"-Dartifact={artifact}", f"-DoutputDirectory={name}"]
-            subprocess.run(["mvn", "-q", "-B", *copy], check=True, stdout=sys.stderr)
-        compare("SPICE", ours, lambda: theirs(Path(name)), 1e-9)
-
-
 COMPARISONS: dict[str, Callable[[argparse.Namespace], None]] = {
     "rule_based": rule_based,
     "meteor": meteor,
     "tokenizer": tokenizer,
     "bertscore": bertscore,
-    "spice": spice,
 }
 
 

@@ -168,12 +168,6 @@ def described_choices(group: str) -> dict[str, str]:
     }
 
 
-def choices_table(group: str) -> str:
-    """The files of a group with their first comments."""
-    rows = [f"| `{name}` | {about} |" for name, about in described_choices(group).items()]
-    return "\n".join(["| name | |", "|---|---|", *rows])
-
-
 def page() -> str:
     """All options of all files, as a page in Markdown."""
     general = [option for name in GENERAL for option in options(name).values()]

@@ -355,8 +355,4 @@ def shown(value: Any) -> str:
 
 def is_unicode(text: str) -> bool:
     """Whether a text can be written as UTF-8: an undecodable path has unpaired surrogates."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    return re.search("[\ud800-\udfff]", text) is None

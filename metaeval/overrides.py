@@ -15,6 +15,7 @@ from typing import Any
 
 import yaml
 from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Quote, QuotedString
 from hydra.errors import HydraException, OverrideParseException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
@@ -94,10 +95,7 @@ def _in_grammar(value: Any) -> str:
         value = value.replace("${", "\\${")
     if _UNQUOTED.fullmatch(value) and value.lower() not in _OF_OTHER_TYPES:
         return str(value)
-    # in quotes backslashes are escaped only in front of a quote
-    escaped = re.sub(r"(\\*)'", r"\1\1\\'", value)
-    last = value[len(value.rstrip("\\")) :]
-    return f"'{escaped}{last}'"
+    return QuotedString(value, Quote.single).with_quotes()
 
 
 def importable(made: Any) -> tuple[str, str]:

@@ -547,7 +547,7 @@ def checked_scores(scorer: Scorer, captions: Sequence[str], images: npt.NDArray[
             f"instead of float64 {list(expected)}"
         )
     for column, values in zip(scorer.columns, scores.T, strict=True):
-        _require_in_bounds(column, values, captions)
+        require_in_bounds(column, values, captions)
     tallies = scorer.tally(captions, images)
     if tallies.shape != (len(captions), len(scorer.counted)):
         raise TypeError(
@@ -620,7 +620,7 @@ def _verdict_key(scorer: Scorer) -> bytes:
     return digest(json.dumps(scorer.signatures))
 
 
-def _require_in_bounds(
+def require_in_bounds(
     column: ScoreColumn, values: npt.NDArray[np.float64], captions: Sequence[str]
 ) -> None:
     """Raise ValueError, with score and caption, for one that its column rules out."""

@@ -119,7 +119,7 @@ def test_a_users_class(workplace: Path) -> None:
     assert seen["options"] == (False, weight)
     assert findings("checked_class.Words", top=3, tell=True)["options"][0]
     ok, outside = findings("checked_class.Words")["bounds"]
-    assert (ok, outside[-10:]) == (False, "not 0 to 3")
+    assert (ok, outside[-17:]) == (False, "its bounds 0 to 3")
     single = findings("checked_class.Words", top=3, dtype="float32")
     assert single["scores"] == (False, "score() returned float32 [21, 1], not float64 [21, 1]")
     # of a function float32 is taken and cast

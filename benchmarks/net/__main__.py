@@ -12,7 +12,6 @@ import argparse
 import json
 import math
 import os
-import random
 import shutil
 import subprocess
 import sys
@@ -55,9 +54,16 @@ RUNS: Mapping[str, tuple[str, ...]] = {
         _RULES,
     ),
     "retrieval": ("experiment=retrieval", *_VAL, "dataset.limit=200", _RULES),
-    "arena": ("experiment=arena", "dataset=battles", "dataset.file={inputs}/battles.jsonl", _RULES),
+    "arena": (
+        "experiment=arena", "dataset=captioner_battles", "task.winner=CIDEr",
+        "dataset.captions=[{data}/coco/captioners/updown.json,{data}/coco/captioners/gat.json]",
+        _RULES,
+    ),
     "trust": ("experiment=trust", "trust.battery=quick"),
-    "score": ("experiment=score", "captions={inputs}/captions.jsonl", _RULES),
+    "score": (
+        "experiment=score", "dataset=coco_karpathy_test", "dataset.limit=300",
+        "captions={data}/coco/captioners/updown.json", _RULES,
+    ),
     "sweep": (
         "-m", "experiment=replace", *_VAL, "dataset.limit=100", "metrics=[rouge_l,cider]",
         "seed=0,1,2", "corruption.rates=[0.2],[0.4]",
@@ -68,20 +74,18 @@ RUNS: Mapping[str, tuple[str, ...]] = {
 def make_runs(commit: str, names: list[str]) -> Path:
     """Make the missing runs of a commit; returns the folder with a folder for each run."""
     here = commit == "."
-    sha = "tree" if here else _git("rev-parse", commit)
+    asked = ["git", "rev-parse", commit]
+    sha = "tree" if here else subprocess.check_output(asked, cwd=ROOT, text=True).strip()
     folder = BUILD / sha
+    code = ROOT if here else folder / "code"
     if here:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True, exist_ok=True)
-    code = ROOT if here else folder / "code"
     if not code.exists():
         code.mkdir(parents=True)
-        archive = subprocess.run(
-            ["git", "archive", sha], cwd=ROOT, stdout=subprocess.PIPE, check=True
-        )
-        subprocess.run(["tar", "-x", "-C", code], input=archive.stdout, check=True)
+        archive = subprocess.check_output(["git", "archive", sha], cwd=ROOT)
+        subprocess.run(["tar", "-x", "-C", code], input=archive, check=True)
     data = Path(os.environ["METAEVAL_DATA"]).resolve()
-    inputs = _write_inputs(BUILD / "inputs", data)
     environment = os.environ | {
         "PYTHONPATH": str(code), "METAEVAL_DATA": str(data),
         "METAEVAL_CACHE": str(folder / "cache"),
@@ -91,7 +95,7 @@ def make_runs(commit: str, names: list[str]) -> Path:
         if (out / "done").exists():
             continue
         shutil.rmtree(out, ignore_errors=True)
-        arguments = [a.format(data=data, inputs=inputs) for a in RUNS[name]]
+        arguments = [a.format(data=data) for a in RUNS[name]]
         target = "hydra.sweep.dir" if "-m" in arguments else "hydra.run.dir"
         command = [sys.executable, "-m", "metaeval", *arguments, f"{target}={out}"]
         print(f"{sha[:8]} {name}", flush=True)
@@ -209,39 +213,8 @@ def _parquet(path: Path) -> dict[str, Any]:
     }
 
 
-def _write_inputs(folder: Path, data: Path) -> Path:
-    """Battles and captions with references: captions of two captioners of the same images."""
-    folder.mkdir(parents=True, exist_ok=True)
-    captions = {
-        name: {r["image_id"]: r["caption"] for r in _load(data / f"coco/captioners/{name}.json")}
-        for name in ("updown", "gat")
-    }
-    references: dict[int, list[str]] = {}
-    for record in _load(data / "coco/annotations/captions_karpathy_test.json")["annotations"]:
-        references.setdefault(record["image_id"], []).append(record["caption"])
-    draw = random.Random(0)
-    battles, rows = [], []
-    for image in sorted(references)[:300]:
-        a, b = captions["updown"][image], captions["gat"][image]
-        shared = {"image_id": image, "references": references[image]}
-        winner = draw.choice(["first", "second", "tie"])
-        systems = {"first_system": "updown", "second_system": "gat"}
-        battles.append({**shared, **systems, "first": a, "second": b, "winner": winner})
-        rows.append({**shared, "caption": a})
-    for name, records in (("battles", battles), ("captions", rows)):
-        text = "".join(json.dumps(record) + "\n" for record in records)
-        (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
-    return folder
-
-
 def _load(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
-
-
-def _git(*arguments: str) -> str:
-    return subprocess.run(
-        ["git", *arguments], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True
-    ).stdout.strip()
 
 
 def main() -> int:

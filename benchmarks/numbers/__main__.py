@@ -39,10 +39,6 @@ def main(
     parser.add_argument("--list", action="store_true", help="the tables and their documents")
     parser.add_argument("--out", type=Path, default=Path("runs/numbers"), help="of the runs")
     options = parser.parse_args(arguments)
-    return _make(options, tables, root, code)
-
-
-def _make(options: argparse.Namespace, tables: Sequence[Table], root: Path, code: Path) -> int:
     places = {name: f for f, text in texts_of(root).items() for name in marked(text, f)}
     chosen = _chosen(options, tables, places)
     if options.list:

@@ -47,6 +47,11 @@ def printed(results: Sequence[Result]) -> str:
     return results[0].printed
 
 
+def printed_as_text(results: Sequence[Result]) -> str:
+    """What the first command prints, line by line."""
+    return f"```\n{results[0].printed.strip()}\n```"
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
     """A table of a document.
@@ -124,7 +129,7 @@ def run_all(commands: Iterable[str], out: Path, root: Path) -> dict[str, Result]
         print(f"{number} of {len(distinct)}: python {command}", file=sys.stderr, flush=True)
         folder = out / sha256(command.encode()).hexdigest()[:12]  # another run is never replaced
         argv = [sys.executable, *shlex.split(os.path.expandvars(command))]
-        if command.startswith("-m metaeval "):
+        if command.startswith("-m metaeval experiment="):
             argv += ["report=none", f"hydra.run.dir={folder}"]
         done = subprocess.run(argv, cwd=root, capture_output=True, text=True, check=False)
         if done.returncode == 0:

@@ -9,19 +9,8 @@ import pandas as pd
 import seaborn as sns
 
 from benchmarks.numbers.documents import Result, Table
-from benchmarks.numbers.writing import (
-    Cell,
-    Column,
-    Places,
-    interval,
-    metric_table,
-    row,
-    rows_of,
-    three,
-    times_100,
-)
-from metaeval.results.base import Estimate, MetricResult
-from metaeval.results.measured import MeasuredResult
+from benchmarks.numbers.writing import run_tables
+from metaeval.results.measured import in_order
 
 matplotlib.use("Agg")
 
@@ -57,23 +46,19 @@ LEFT_OUT = ("Ceiling", "BLEU-2", "BLEU-3", "BLEU-2 (unsmoothed)", "BLEU-3 (unsmo
 
 
 class Setting(NamedTuple):
-    """A column: a measure of one of the runs."""
+    """A panel of a figure: a measure of one of the runs."""
 
     title: str
     run: int
     key: str
-    places: Places = three
 
 
-def forced(category: str, run: int, title: str) -> Setting:
-    return Setting(title, run, f"agreement_5_{category}", times_100)
-
-
+HC, HM = "agreement_5_HC", "agreement_5_HM"
 OF_VOTES = (
-    forced("HC", 0, "image seen: HC"),
-    forced("HC", 1, "reference seen: HC"),
-    forced("HM", 0, "image seen: HM"),
-    forced("HM", 1, "reference seen: HM"),
+    Setting("image seen: HC", 0, HC),
+    Setting("reference seen: HC", 1, HC),
+    Setting("image seen: HM", 0, HM),
+    Setting("reference seen: HM", 1, HM),
     Setting("THumB, with people: r", 2, "pearson"),
     Setting("THumB, machines: r", 3, "pearson"),
 )
@@ -89,72 +74,19 @@ OF_ABLATION = (
 )
 
 
-def estimate_of(run: MeasuredResult, name: str, key: str) -> Estimate | None:
-    metric = next((m for m in run.metrics if m.ok and m.name == name), None)
-    return metric.numbers[key] if metric and key in metric.numbers.values else None
-
-
-def is_above_control(run: MeasuredResult, name: str, key: str) -> bool:
-    """Whether the column's own test puts the metric above the best control."""
-    against = run.controls.get(key)
-    compared = against.comparisons if against is not None else ()
-    return any(
-        c.a == name and c.is_significant() and (c.difference.value or 0) > 0 for c in compared
-    )
-
-
-def is_shown(_: MeasuredResult, metric: MetricResult) -> bool:
-    return metric.name not in LEFT_OUT
-
-
-def marked_interval(setting: Setting) -> Cell:
-    """Value and interval of a column; bold where above the best control."""
-    shown = interval(setting.key, setting.places)
-
-    def cell(run: MeasuredResult, metric: MetricResult) -> str:
-        if setting.key not in metric.numbers.values:
-            return "–"
-        value, _, ends = shown(run, metric).partition(" ")
-        bold = "**" if is_above_control(run, metric.name, setting.key) else ""
-        return f"{bold}{value}{bold} {ends}"
-
-    return cell
-
-
-def table(settings: Sequence[Setting]) -> Callable[[Sequence[Result]], str]:
-    """A row a metric, a column a setting; how many items metrics have in the last row."""
-    columns = [Column(s.title, marked_interval(s), s.run) for s in settings]
-    of_metrics = metric_table(settings[0].key, columns, is_shown)
-
-    def write(results: Sequence[Result]) -> str:
-        counts = []
-        for _, k, key, _ in settings:
-            ok = [m for m in results[k].read().metrics if m.ok and not m.column.control]
-            known = [m for m in ok if key in m.numbers.values]
-            n = (m.numbers[key].n or m.numbers.facts.get("n") or 0 for m in known)
-            counts.append(f"{max(map(int, n)):,}")
-        return f"{of_metrics(results)}\n{row('n, metrics', *counts)}"
-
-    return write
-
-
 def figure(settings: Sequence[Setting]) -> Callable[[Sequence[Result], Path], None]:
     """A panel a setting: metrics and controls with their intervals."""
 
     def draw(results: Sequence[Result], file: Path) -> None:
-        runs = [result.read() for result in results]
-        metrics = [metric for _, metric in rows_of(runs, settings[0].key, is_shown)]
-        frame = pd.DataFrame(
-            [
-                (s.title, m.name, m.column.control, end)
-                for s in settings
-                for m in metrics
-                if (value := estimate_of(runs[s.run], m.name, s.key)) is not None
-                for end in (value.low, value.value, value.high)
-                if end is not None
-            ],
-            columns=["setting", "metric", "control", "value"],
-        )
+        rows = []
+        for title, k, key in settings:
+            run = results[k].read()
+            metrics = in_order([m for m in run.visible if m.name not in LEFT_OUT], run.measure(key))
+            for m in sorted(metrics, key=lambda m: m.column.control):
+                value = m.numbers.values.get(key) if m.ok and m.column.part_of is None else None
+                ends = (value.low, value.value, value.high) if value else ()
+                rows += [(title, m.name, m.column.control, end) for end in ends if end is not None]
+        frame = pd.DataFrame(rows, columns=["setting", "metric", "control", "value"])
         grid = sns.catplot(
             frame,
             x="value",
@@ -183,7 +115,12 @@ def figure(settings: Sequence[Setting]) -> Callable[[Sequence[Result], Path], No
 
 
 FINDING_TABLES = tuple(
-    Table(f"finding-{name}", commands, table(settings), figure=figure(settings))
+    Table(
+        f"finding-{name}",
+        commands,
+        run_tables(*dict.fromkeys(setting.key for setting in settings)),
+        figure=figure(settings),
+    )
     for name, commands, settings in (
         ("votes", VOTES, OF_VOTES),
         ("smoothing", SMOOTHING, OF_SMOOTHING),

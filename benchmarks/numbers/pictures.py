@@ -1,24 +1,21 @@
-"""Pictures of docs/: each says which table it shows, of which commit and data.
+"""Pictures of docs/, each with the name of its table and a digest of it.
 
     python -m benchmarks.numbers.pictures IN.png OUT.png TABLE
 
-writes IN with a line at its foot, and a digest of the table in the documents, by which a test
-finds a picture that is older than its table.
+By the digest, a test finds a picture that is older than its table in the documents.
 """
 
 import hashlib
-import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from PIL import Image, ImageDraw, ImageFont, PngImagePlugin
+from PIL import Image, PngImagePlugin
 
 from benchmarks.numbers.documents import marked, texts_of
 from metaeval.errors import ConfigError
 
 ROOT = Path(__file__).resolve().parents[2]
-FOOT = 22  # pixels
 
 
 def tables_in(root: Path) -> dict[str, str]:
@@ -31,24 +28,14 @@ def digest(body: str) -> str:
 
 
 def save(picture: Path, out: Path, table: str, bodies: Mapping[str, str]) -> None:
-    """Write a picture of a table, with what it shows; ConfigError for an unknown table."""
+    """Write a picture with what it shows; ConfigError for an unknown table."""
     if table not in bodies:
         raise ConfigError(f"the table '{table}' is in no document")
-    asked = ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"]
-    commit = subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip()
-    command = next(line for line in bodies[table].splitlines() if line.startswith("python "))
-    image = Image.open(picture).convert("RGB")
-    page = Image.new("RGB", (image.width, image.height + FOOT), "white")
-    page.paste(image)
-    text = f"metaeval, commit {commit or 'unknown'}: {command}"
-    font = ImageFont.load_default(12)
-    while font.getlength(text) > page.width - 16:
-        text = f"{text[:-2].rstrip()}…"
-    ImageDraw.Draw(page).text((8, image.height + 4), text, "#666666", font)
     info = PngImagePlugin.PngInfo()
     info.add_text("Table", table)
     info.add_text("Digest", digest(bodies[table]))
-    page.quantize(64, method=1, dither=0).save(out, optimize=True, pnginfo=info)
+    image = Image.open(picture).convert("RGB").quantize(64, method=1, dither=0)
+    image.save(out, optimize=True, pnginfo=info)
 
 
 def stale(picture: Path, bodies: Mapping[str, str]) -> str | None:

@@ -1,68 +1,37 @@
 """All tables of README.md and docs/ that `make numbers` writes."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
 import yaml
 
-from benchmarks.numbers.documents import Result, Table
+from benchmarks.numbers.documents import Result, Table, printed_as_text
 from benchmarks.numbers.findings import FINDING_TABLES
 from benchmarks.numbers.writing import (
-    Cell,
-    Column,
     Write,
-    extra,
-    fact,
+    controls_in_italics,
     head,
-    interval,
-    metric_table,
-    p_value,
-    printed_value,
-    published,
+    markdown,
     row,
-    three,
-    times_100,
-    value,
+    run_tables,
 )
-from metaeval.corruptions.base import KINDS
-from metaeval.experiments.choices import MEAN
 from metaeval.experiments.graded.task import PAPER
-from metaeval.experiments.pairs.task import SHOWN, measure_key
 from metaeval.experiments.printout import text_table
-from metaeval.experiments.sensitivity.statistics import PROFILE_CELLS
 from metaeval.papers.expected import cells_of, values_of
 from metaeval.reproduce.compare import NEEDS
 from metaeval.reproduce.task import OVERVIEW
-from metaeval.results.base import MetricResult
-from metaeval.results.graded import MEASURES, rows_by_metric
+from metaeval.results.graded import MEASURES
 from metaeval.results.measured import SETS, MeasuredResult
 from metaeval.results.trust import cell_text, matrix_rows, size_of
-from metaeval.runs import files
-from metaeval.stats.correlation.rank_order import by_equation_12, rank_order
+from metaeval.stats.correlation.rank_order import by_equation_12
 
 # experiment=replace and shuffle
 
 POOLED, WITHIN, PAIRWISE = MEASURES
 BOTH = ("replace", "shuffle")
-TEXT_RULES = ("bleu", "sacrebleu", "meteor", "rouge_l", "cider")
-RULES = f"[{','.join(TEXT_RULES)},controls]"
-MEASURE_COLUMNS = (
-    Column("pooled ρ", value(POOLED)),
-    Column("ρ within", value(WITHIN)),
-    Column("pairwise", value(PAIRWISE)),
-)
-BOTH_COLUMNS = tuple(
-    Column(title, cell, run)
-    for run, name in enumerate(("Replace", "Shuffle"))
-    for title, cell in (
-        (f"{name} ρ", value(POOLED)),
-        ("published", published(POOLED, three)),
-        ("within", value(WITHIN)),
-        ("pairs", value(PAIRWISE)),
-    )
-)
+RULES = "[bleu,sacrebleu,meteor,rouge_l,cider,controls]"
 
 
 def graded(experiment: str, metrics: str, more: str = "", dataset: str = "coco_val2017") -> str:
@@ -75,110 +44,59 @@ def both(metrics: str, more: str = "") -> tuple[str, ...]:
     return tuple(graded(experiment, metrics, more) for experiment in BOTH)
 
 
-def between_images(_: MeasuredResult, metric: MetricResult) -> str:
-    """How much of the scores' variance is offset between images."""
-    share = float(metric.numbers.facts["variance_image"] or 0.0)
-    return ">99 %" if share > 0.995 else f"{100 * share:.0f} %"
+def of_shuffle(results: Sequence[Result]) -> str:
+    """The measures, and how much of the scores' variance is offset between images."""
+    run = results[0].read()
+    table = run.table().dropna(subset=POOLED).sort_values(POOLED, ascending=False)
+    columns = ["metric", *MEASURES, "monotone_rate", "variance_image"]
+    return controls_in_italics(run, markdown(table[columns]))
 
 
-def equation_12(run: MeasuredResult, metric: MetricResult) -> str:
-    """ρ by the paper's Eq. 12 on midranks."""
-    rho, n = metric.numbers.value(POOLED), int(metric.numbers.facts["n"] or 0)
-    return "–" if rho is None else three(by_equation_12(rho, n, len(run.extra(SETS).rows)))
+def equation_12(results: Sequence[Result]) -> str:
+    """ρ of the metrics with a published value, and by the paper's Eq. 12 on midranks."""
+    run = results[0].read()
+    published = {
+        name: values[POOLED]
+        for source in run.published
+        if source.why_not is None
+        for name, values in source.values.items()
+    }
+    table = run.table().sort_values(POOLED, ascending=False)
+    table["published"] = table["metric"].map(published)
+    table = table.dropna(subset=["published", POOLED])
+    table["Eq. 12 on midranks"] = [
+        by_equation_12(rho, int(n), len(run.extra(SETS).rows))
+        for rho, n in zip(table[POOLED], table["n"], strict=True)
+    ]
+    return markdown(table[["metric", "published", POOLED, "Eq. 12 on midranks"]])
 
 
-def is_published(run: MeasuredResult, metric: MetricResult) -> bool:
-    return printed_value(run, metric.name, POOLED) is not None
+def seeds(*columns: str) -> Write:
+    """Numbers over seeds of the corruptions, never over training seeds."""
+
+    def write(results: Sequence[Result]) -> str:
+        texts = []
+        for run in (result.read() for result in results):
+            table = run.extra("seeds").frame().reindex(columns=["metric", *columns])
+            texts.append(f"{run.experiment}:\n\n{markdown(table)}")
+        return "\n\n".join(texts)
+
+    return write
 
 
-def is_reseeded(run: MeasuredResult, metric: MetricResult) -> bool:
-    return metric.name in rows_by_metric(run, "seeds")
-
-
-def thousandths(sd: float | None) -> str:
-    return f"{1000 * (sd or 0.0):.1f}"
-
-
-def signed(distance: float | None) -> str:
-    return "–" if distance is None else f"{distance:+.1f}".replace("-", "−")
-
-
-def over_seeds(measure: str) -> Cell:
-    """Mean ± standard deviation over seeds of the corruptions, never over training seeds."""
-    mean, sd = (extra("seeds", f"{measure}_{name}") for name in ("mean", "sd"))
-    return lambda run, metric: f"{mean(run, metric)} ± {sd(run, metric)}"
-
-
-def with_within(run: MeasuredResult, metric: MetricResult) -> str:
-    """ρ over all captions, and in brackets within an image."""
-    pooled, within = (three(metric.numbers.value(measure)) for measure in (POOLED, WITHIN))
-    return f"{pooled} ({within})"
-
-
-SEEDS = metric_table(
-    POOLED,
-    (
-        Column("mean over 5 seeds", extra("seeds", "rank_order_rho_mean")),
-        *(Column(p, extra("seeds", f"sd_{p}", thousandths)) for p in ("image", "seed", "ties")),
-        Column("published", published(POOLED, three)),
-        Column("distance in sd", extra("seeds", "published_sd", signed)),
-    ),
-    keep=lambda run, metric: is_published(run, metric) and is_reseeded(run, metric),
-)
-FAIER_SEEDS = metric_table(
-    POOLED,
-    tuple(
-        Column(title, over_seeds(measure), run)
-        for run, name in enumerate(("Replace", "Shuffle"))
-        for title, measure in ((name, POOLED), ("within", WITHIN))
-    ),
-    keep=is_reseeded,
-)
+SEEDS = seeds(f"{POOLED}_mean", "sd_image", "sd_seed", "sd_ties", "published", "published_sd")
 GRADED_TABLES = (
-    Table("rule-based", both(RULES), metric_table(POOLED, BOTH_COLUMNS), quick=True),
+    Table("rule-based", both(RULES), run_tables(*MEASURES), quick=True),
     # on its own: its parser takes an hour where no sentence is in the cache
-    Table("spice", both("[spice]"), metric_table(POOLED, BOTH_COLUMNS)),
-    Table(
-        "shuffle",
-        (graded("shuffle", RULES),),
-        metric_table(
-            POOLED,
-            (
-                *MEASURE_COLUMNS,
-                Column("all in order", value("monotone_rate")),
-                Column("variance between images", between_images),
-            ),
-        ),
-        quick=True,
-    ),
+    Table("spice", both("[spice]"), run_tables(*MEASURES)),
+    Table("shuffle", (graded("shuffle", RULES),), of_shuffle, quick=True),
     Table(
         "replace",
         (graded("replace", RULES),),
-        metric_table(
-            POOLED,
-            (
-                *MEASURE_COLUMNS,
-                Column("pooled without Random", extra("degrees", POOLED)),
-                Column("within without Random", extra("degrees", WITHIN)),
-            ),
-        ),
+        run_tables(*MEASURES, extras={"degrees": ("metric", POOLED, WITHIN)}),
         quick=True,
     ),
-    Table(
-        "equation-12",
-        (graded("replace", RULES),),
-        metric_table(
-            POOLED,
-            (
-                Column("published", published(POOLED, three)),
-                Column("by levels", value(POOLED)),
-                Column("Eq. 12 on midranks", equation_12),
-            ),
-            keep=is_published,
-        ),
-        quick=True,
-        show=False,
-    ),
+    Table("equation-12", (graded("replace", RULES),), equation_12, quick=True, show=False),
     *(
         Table(name, (graded(e, RULES, "corruption.reseeded=[rule_based,controls]"),), SEEDS)
         for name, e in (("seeds", "replace"), ("seeds-shuffle", "shuffle"))
@@ -190,28 +108,19 @@ GRADED_TABLES = (
             "corruption.reseeded=[faier,faier_noref] corruption.seeds=5"
             for experiment in BOTH
         ),
-        FAIER_SEEDS,
+        seeds(*(f"{measure}_{name}" for measure in (POOLED, WITHIN) for name in ("mean", "sd"))),
     ),
     Table("scenes-captions", ("-m research.scenes.statistics",), quick=True),
     Table(
         "scenes-orders",
         tuple(graded(e, RULES, dataset=d) for e in BOTH for d in ("scenes", "coco_val2017")),
-        metric_table(
-            POOLED,
-            tuple(
-                Column(f"{e}, {d}", with_within, 2 * i + j)
-                for i, e in enumerate(("Replace", "Shuffle"))
-                for j, d in enumerate(("scenes", "COCO"))
-            ),
-            keep=lambda _, metric: metric.family in TEXT_RULES,
-        ),
+        run_tables(POOLED, WITHIN),
         quick=True,
     ),
 )
 
 # experiment=judgments
 
-FLICKR8K = ("SPICE", "CIDEr", "METEOR", "BLEU-1", "ROUGE-L", "BLEU-4")
 COMPOSITE_TAU = "kendall_tau_c"  # Composite has one dimension: correctness
 PASCAL = "dataset=pascal50s dataset.labels="
 
@@ -222,126 +131,6 @@ def judged(options: str) -> str:
 
 def parsed(options: str) -> tuple[str, ...]:
     return (judged(f"{options} metric.spice.parser=perceptron"),)
-
-
-def quoted(run: MeasuredResult) -> dict[str, str]:
-    """Dimension → the key of the protocol's correlation."""
-    return {dimension: measures[0].key for dimension, measures in run.groups().items()}
-
-
-def first_quoted(run: MeasuredResult) -> str:
-    return next(iter(quoted(run).values()))
-
-
-def ratings(run: MeasuredResult) -> list[Column]:
-    """The protocol's statistic with its interval in each dimension, and the published value."""
-    columns = []
-    for name, key in quoted(run).items():
-        columns.append(Column(name, interval(key)))
-        if any(printed_value(run, metric.name, key) is not None for metric in run.metrics):
-            columns.append(Column("published", published(key)))
-    return [*columns, Column("captions", fact("n"))]
-
-
-def machine_keys(run: MeasuredResult) -> dict[str, str]:
-    """As `quoted`, of the captions that no person wrote."""
-    statistic = str(run.settings["statistic"])
-    of_machines = f"{statistic}_without Human"
-    return {name: key.replace(statistic, of_machines, 1) for name, key in quoted(run).items()}
-
-
-def machines(run: MeasuredResult) -> list[Column]:
-    keys = machine_keys(run)
-    first = next(iter(keys.values()))
-    captions = Column("captions", lambda _, metric: f"{metric.numbers[first].n:,}")
-    return [*(Column(name, interval(key)) for name, key in keys.items()), captions]
-
-
-def composite_views(run: MeasuredResult) -> list[str]:
-    measures = run.groups(False)["Parts of the captions"]
-    return [measure.key.removeprefix(f"{COMPOSITE_TAU}_") for measure in measures]
-
-
-def is_complete(run: MeasuredResult, metric: MetricResult, view: str) -> bool:
-    """Whether the metric scores every caption of a part."""
-    counts = dict(run.extra("counts").rows)
-    return metric.numbers[f"{COMPOSITE_TAU}_{view}"].n == counts[f"Captions, {view}"]
-
-
-def of_part(view: str) -> Cell:
-    """τ-c on a part; a dash where it would be of fewer captions than that of other metrics."""
-    key = f"{COMPOSITE_TAU}_{view}"
-
-    def cell(run: MeasuredResult, metric: MetricResult) -> str:
-        return times_100(metric.numbers.value(key)) if is_complete(run, metric, view) else "–"
-
-    return cell
-
-
-def of_all(run: MeasuredResult, metric: MetricResult) -> str:
-    scored_all = metric.numbers.facts["n"] == run.facts["Captions"]
-    return times_100(metric.numbers.value(COMPOSITE_TAU), 3) if scored_all else "–"
-
-
-def composite(run: MeasuredResult) -> list[Column]:
-    return [
-        Column("all", of_all),
-        Column("published", published(COMPOSITE_TAU)),
-        *(Column(view, of_part(view)) for view in composite_views(run)),
-        Column("captions", fact("n")),
-    ]
-
-
-def common_key(run: MeasuredResult) -> str:
-    return f"{run.declared[0].key}_common"
-
-
-def common_captions(run: MeasuredResult) -> list[Column]:
-    """The protocol's statistic on the captions that all metrics score; and how many each scores."""
-    key = common_key(run)
-    (n,) = {m.numbers[key].n for m in run.metrics if m.ok and key in m.numbers.values}
-    title = f"{run.declared[0].title} on the same {n:,} captions"
-    return [Column(title, value(key, times_100)), Column("scored", fact("n"))]
-
-
-def never(gap: float | None) -> str:
-    return "never" if gap is None else f"{gap:.3f}"
-
-
-def whole(count: float | None) -> str:
-    return f"{count:.0f}"
-
-
-def choice_measures(run: MeasuredResult) -> list[tuple[str, str]]:
-    """Title and key of each kind of pair, with the most references of the run; the mean last."""
-    mean, *categories = list(run.groups().values())[-1]
-    return [*((c.title, c.key) for c in categories), ("mean", mean.key)]
-
-
-def with_published(key: str) -> Cell:
-    def cell(run: MeasuredResult, metric: MetricResult) -> str:
-        known = printed_value(run, metric.name, key)
-        note = "" if known is None else f" ({100 * known:g})"
-        return f"{times_100(metric.numbers.value(key))}{note}"
-
-    return cell
-
-
-def choice_columns(run: MeasuredResult) -> list[Column]:
-    columns = [Column(title, with_published(key)) for title, key in choice_measures(run)]
-    return [*columns, Column("with its interval", interval(choice_measures(run)[-1][1]))]
-
-
-def choices(results: Sequence[Result]) -> str:
-    """PASCAL-50S: how often each metric chooses as people do, and people at the end."""
-    run = results[0].read()
-    mean = choice_measures(run)[-1][1]
-    lines = [metric_table(mean, choice_columns)(results)]
-    if run.people:
-        known = [run.people.get(key) for _, key in choice_measures(run)]
-        cells = ["" if share is None else times_100(share.value) for share in known]
-        lines.append(row("one person with the others", *cells, ""))
-    return "\n".join(lines)
 
 
 JUDGMENT_TABLES = (
@@ -355,14 +144,7 @@ JUDGMENT_TABLES = (
                 "metrics=[bleu,sacrebleu,meteor,rouge_l,cider,chrf,bertscore] controls=[]"
             ),
         ),
-        metric_table(
-            "labels_worth",
-            (
-                Column("Δ at 75 %", interval("noticed", never)),
-                Column("100 labels are worth", interval("labels_worth", whole)),
-            ),
-            keep=lambda _, m: "noticed" in m.numbers.values and not m.column.control,
-        ),
+        run_tables("labels_worth", "noticed"),
     ),
     Table(
         "flickr8k",
@@ -370,47 +152,25 @@ JUDGMENT_TABLES = (
             judged(f"dataset=flickr8k_{name} metrics=[bleu,meteor,rouge_l,cider,spice] controls=[]")
             for name in ("expert", "cf")
         ),
-        metric_table(
-            COMPOSITE_TAU,
-            tuple(
-                Column(title, cell, run)
-                for run, name, key in (
-                    (0, "Expert τ-c", COMPOSITE_TAU),
-                    (1, "CF τ-b", "kendall_tau_b"),
-                )
-                for title, cell in (
-                    (name, value(key, lambda tau: times_100(tau, 3))),
-                    ("published", published(key)),
-                )
-            ),
-            keep=lambda _, metric: metric.name in FLICKR8K,
-        ),
+        run_tables(),
     ),
     Table(
         "composite",
         (*parsed("dataset=composite"), judged("dataset=composite metrics=[spice] controls=[]")),
-        metric_table(
-            lambda run: f"{COMPOSITE_TAU}_{composite_views(run)[-1]}",
-            composite,
-            keep=lambda run, m: any(is_complete(run, m, view) for view in composite_views(run)),
-        ),
+        run_tables(f"{COMPOSITE_TAU}*"),
     ),
     Table(
         "composite-coco",
         parsed("dataset=composite dataset.subsets=[coco]"),
-        metric_table(
-            common_key,
-            common_captions,
-            keep=lambda run, metric: common_key(run) in metric.numbers.values,
-        ),
+        run_tables(f"{COMPOSITE_TAU}_common"),
     ),
-    Table("pascal50s-direct", parsed(f"{PASCAL}direct"), choices),
-    Table("pascal50s-consensus", parsed(f"{PASCAL}consensus"), choices),
-    Table("thumb", parsed("dataset=thumb"), metric_table(first_quoted, ratings, parts=True)),
+    Table("pascal50s-direct", parsed(f"{PASCAL}direct"), run_tables("agreement_5*")),
+    Table("pascal50s-consensus", parsed(f"{PASCAL}consensus"), run_tables("agreement_5*")),
+    Table("thumb", parsed("dataset=thumb"), run_tables()),
     Table(
         "thumb-machines",
         parsed("dataset=thumb"),
-        metric_table(lambda run: next(iter(machine_keys(run).values())), machines),
+        run_tables("pearson_without Human*"),
         show=False,
     ),
     Table(
@@ -419,77 +179,14 @@ JUDGMENT_TABLES = (
             "dataset=table dataset.name=CapEval1k dataset.image_source=coco "
             "dataset.file=${METAEVAL_DATA}/capeval1k/capeval1k_decoded_939.jsonl"
         ),
-        metric_table(first_quoted, ratings, parts=True),
+        run_tables(),
     ),
 )
 
 # experiment=pairs
 
-
-def comparisons(run: MeasuredResult) -> list[str]:
-    return list(dict.fromkeys(entry["comparison"] for entry in run.extra("accuracies").records))
-
-
-def pairs_of(run: MeasuredResult) -> dict[str, int]:
-    """Kind → pairs, as many as the column with the most scores has."""
-    table = run.extra("accuracies").frame()
-    counts = table[~table["kind"].isin([MEAN, SHOWN])].groupby("kind", sort=False)["n"].max()
-    return {str(kind): int(n) for kind, n in counts.items()}
-
-
-def of_accuracies(kind: str, column: str) -> Cell:
-    """A number of the first comparison, of a kind of pair or over kinds."""
-
-    def cell(run: MeasuredResult, metric: MetricResult) -> str:
-        for entry in run.extra("accuracies").records:
-            if entry["metric"] == metric.name and entry["kind"] == kind:
-                return times_100(entry[column])
-        return "–"
-
-    return cell
-
-
-def pair_columns(run: MeasuredResult) -> list[Column]:
-    """Accuracy by kind, and the share of ties."""
-    return [
-        Column("mean", of_accuracies(MEAN, "accuracy")),
-        Column("mean of shown", of_accuracies(SHOWN, "accuracy")),
-        *(
-            Column(f"{kind} ({n:,})", of_accuracies(kind, "accuracy"))
-            for kind, n in pairs_of(run).items()
-        ),
-        Column("ties", of_accuracies(MEAN, "ties")),
-    ]
-
-
-def triplet_columns(run: MeasuredResult) -> list[Column]:
-    """The means of the three comparisons, and the second one by kind."""
-    names = comparisons(run)
-    means = [Column(name, value(measure_key(name), times_100)) for name in names]
-    kinds = [
-        Column(f"{kind} ({n:,})", value(measure_key(names[1], kind), times_100))
-        for kind, n in pairs_of(run).items()
-    ]
-    return [*means, *kinds]
-
-
+TRUE_FALSE = "accuracy_true___false"  # the first comparison
 EDITED = "metrics=[bleu,meteor,rouge_l,cider,bertscore,faier,tiger,vifidel,chair,controls]"
-
-
-def edit_columns(run: MeasuredResult) -> list[Column]:
-    """All pairs, those of equal length, those of which Length is right in half, and each edit."""
-    same, first = "accuracy_equal_length", comparisons(run)[0]
-    n = max(m.numbers[same].n or 0 for m in run.metrics if m.ok and same in m.numbers.values)
-    kinds = [
-        Column(f"{kind} ({n:,})", interval(measure_key(first, kind)), 1)
-        for kind, n in pairs_of(run).items()
-    ]
-    return [
-        Column("all", interval(measure_key(first)), 0),
-        Column(f"within one word ({n:,})", interval(same), 0),
-        Column("Length balanced", of_accuracies(MEAN, "refined_accuracy"), 0),
-        *kinds,
-    ]
 
 
 def compared(dataset: str, more: str = "") -> tuple[str, ...]:
@@ -498,11 +195,7 @@ def compared(dataset: str, more: str = "") -> tuple[str, ...]:
 
 PAIR_TABLES = (
     *(
-        Table(
-            name,
-            compared(name, more),
-            metric_table(lambda r: measure_key(comparisons(r)[0]), pair_columns),
-        )
+        Table(name, compared(name, more), run_tables(TRUE_FALSE, extras={"kinds": ()}))
         for name, more in (
             ("sugarcrepe", ""),
             ("valse", ""),
@@ -512,7 +205,12 @@ PAIR_TABLES = (
     Table(
         "sugarcrepe_pp",
         compared("sugarcrepe_pp"),
-        metric_table(lambda run: measure_key(comparisons(run)[-1]), triplet_columns),
+        run_tables(
+            TRUE_FALSE,
+            "accuracy_paraphrase___false",
+            "accuracy_both",
+            extras={"kinds_paraphrase___false": ()},
+        ),
     ),
     Table(
         "reformulations",
@@ -520,7 +218,7 @@ PAIR_TABLES = (
             f"-m metaeval experiment=pairs dataset=reformulations {option} {EDITED}"
             for option in ("task.refine=Length", "dataset.by_edit=true")
         ),
-        metric_table("accuracy_equal_length", edit_columns),
+        run_tables(f"{TRUE_FALSE}*", "accuracy_equal_length", extras={"refined": ()}),
     ),
     Table("metric-usage", ("-m benchmarks.numbers.usage",), quick=True),
     Table("language-model", ("-m research.models.blind",)),
@@ -529,96 +227,21 @@ PAIR_TABLES = (
 
 # experiment=sensitivity
 
-FLUENCY = "Bigram model per word"  # the control shown next to each metric
 PROFILE = "-m metaeval experiment=sensitivity dataset=coco_val2017 metric.spice.parser=perceptron"
 SOME = "-m metaeval experiment=sensitivity task.images=500 dataset="
-SEEN_BY_NETWORKS = (
-    f"{SOME}coco_val2017 "
-    "metrics=[bertscore,faier,faier_noref,faier_corruptions,tiger,scan,vifidel,bigram_model]"
-)
-# page of a metric → the command, and the columns in its table; pages share the commands
+# page of a metric → the command of what it sees, next to the fluency control
 SEES = {
-    SEEN_BY_NETWORKS: {
-        "faier": (
-            "FAIEr (gold objects)",
-            "FAIEr (gold objects, no references)",
-            "FAIEr (gold objects, trained on corruptions)",
-        ),
-    },
-    f"{SOME}scenes metrics=[clipscore,refclipscore,bigram_model]": {
-        "clipscore": ("CLIPScore (scenes)", "RefCLIPScore (scenes)"),
-    },
+    "faier": f"{SOME}coco_val2017 metrics=[faier,faier_noref,faier_corruptions,bigram_model]",
+    "clipscore": f"{SOME}scenes metrics=[clipscore,refclipscore,bigram_model]",
 }
-
-
-def sees(columns: Sequence[str]) -> Write:
-    """What a metric sees: mean AUC of each kind of change, harmless ones last; a column a metric,
-    and the fluency control."""
-
-    def write(results: Sequence[Result]) -> str:
-        run = results[0].read()
-        metrics = [run.metric(name) for name in dict.fromkeys([*columns, FLUENCY])]
-        sets = [entry for entry in run.extra(SETS).records if not entry["experimental"]]
-        titles = ["the caption, against one with changed …", "changes"]
-        lines = head(*titles, *(f"*{m.name}*" if m.name == FLUENCY else m.name for m in metrics))
-        rows = [
-            ("a harmless rewrite, against a false near-copy", "", "hard_positives"),
-            ("a change of less than two words, against one", "", "no_ops"),
-        ]
-        for kind in reversed(KINDS):
-            n = sum(entry["kind"] == kind for entry in sets)
-            title = "*nothing of its meaning (harmless)*" if kind == "harmless" else kind
-            if n:
-                rows.insert(0, (title, str(n), f"kind_{kind}"))
-        for title, count, key in rows:
-            lines.append(row(title, count, *(three(m.numbers.value(key)) for m in metrics)))
-        return "\n".join(lines)
-
-    return write
-
-
-def made_kinds(run: MeasuredResult) -> list[Column]:
-    """The kinds of harmful changes that occur."""
-    sets = run.extra(SETS).records
-    made = {entry["kind"] for entry in sets if entry["n_applied"] and not entry["experimental"]}
-    return [Column(kind, value(f"kind_{kind}")) for kind in KINDS[:-1] if kind in made]
-
-
-def undecided(expected: str) -> Cell:
-    """Of how many harmful ("lower") or harmless ("same") sets no verdict is sure."""
-
-    def cell(run: MeasuredResult, metric: MetricResult) -> str:
-        sets = {e["set"] for e in run.extra(SETS).records if e["expected"] == expected}
-        profile = [c for c in run.extra(PROFILE_CELLS).records if c["metric"] == metric.name]
-        return str(sum(c["verdict"] == "unsure" and c["set"] in sets for c in profile))
-
-    return cell
-
-
+SEEN = ("mean_auc", "harmless", "severity_order", "hard_positives", "no_ops", "missed")
 SENSITIVITY_TABLES = (
     *(
-        Table(f"sees-{page}", (command,), sees(columns))
-        for command, pages in SEES.items()
-        for page, columns in pages.items()
+        Table(f"sees-{page}", (command,), run_tables(*SEEN, extras={"kinds": ()}))
+        for page, command in SEES.items()
     ),
-    Table(
-        "sensitivity-metrics",
-        (PROFILE,),
-        metric_table(
-            "mean_auc",
-            (
-                Column("harm", value("mean_auc")),
-                Column("harmless", value("harmless")),
-                Column("milder above severer", value("severity_order")),
-                Column("rewrite above near-copy", interval("hard_positives", three)),
-                Column("no-op", value("no_ops")),
-                Column("misses", value("missed", whole)),
-                Column("undecided: harm", undecided("lower")),
-                Column("harmless", undecided("same")),
-            ),
-        ),
-    ),
-    Table("sensitivity-kinds", (PROFILE,), metric_table("mean_auc", made_kinds)),
+    Table("sensitivity-metrics", (PROFILE,), run_tables(*SEEN)),
+    Table("sensitivity-kinds", (PROFILE,), run_tables(extras={"kinds": ()})),
     Table("corruptions-second", ("-m research.corruption_audit second",)),
     Table("corruptions-made", ("-m research.corruption_audit table",)),
 )
@@ -626,15 +249,6 @@ SENSITIVITY_TABLES = (
 # other experiments
 
 TRUST = "-m metaeval experiment=trust"
-CAPTIONED_BY = (
-    "CIDEr",
-    "METEOR",
-    "FAIEr (gold objects)",
-    "TIGEr (gold objects)",
-    "VIFIDEL (gold objects)",
-)
-
-
 KNOWN = (  # the metrics of README's table
     *("BLEU-4", "METEOR", "ROUGE-L", "CIDEr", "SPICE (rules)", "BERTScore (MiniLM)"),
     *("FAIEr (gold objects)", "TIGEr (gold objects)", "VIFIDEL (gold objects)", "FLEUR"),
@@ -671,93 +285,46 @@ def _without_tests(result: MeasuredResult) -> list[str]:
     return [f"{title}: {'; '.join(several)}." for title, several in groups.items() if several]
 
 
+USES = ("use", "tests", "n", "judged by", "rank 1", "hardest control")  # what a use rests on
+
+
 def trust_matrix(results: Sequence[Result]) -> str:
     """A row a metric, a column a use: rank, in how many tests it is above every control, and
     skill, bold where it is shown; what each use rests on, and how robust the words are."""
     result = results[0].read()
-    uses = result.extra("uses").records
-    tested = [use["id"] for use in uses if use["tests"]]
-    lines = [row("", *tested), "|---|" + ":---:|" * len(tested)]
-    rows: dict[str, dict[str, str]] = {}
+    lines: dict[str, dict[str, str]] = {}
     for cell in result.extra("cells").records:
-        bold = "**" if cell["word"] == "shown" else ""
-        text = "–"
         if cell["tests"] and cell["skill"] is not None:
-            text = f"{cell_text(cell).rstrip('*')} {bold}{two(cell['skill'])}{bold}"
-        rows.setdefault(cell["metric"], {})[cell["use"]] = text
-    lines += [
-        row(metric, *(of.get(use, "–") for use in tested))
-        for metric, of in rows.items()
-        if any(of.get(use, "–") != "–" for use in tested)
-    ]
-    heads = ("use", "tests", "n", "judged by", "rank 1", "hardest control")
-    lines += ["", row(*heads), "|---|---:|---|---|---|---|"]
-    lines += [row(*(str(use[h] or "–") for h in heads)) for use in uses if use["tests"]]
-    others = [
-        f"{one['metric']} is {one['outcome']} than {one['against']}"
-        if one["outcome"] != "not separated"
-        else f"{one['metric']} is not separated from {one['against']}"
-        for one in result.extra("others").records
-        if one["use"] == "choose the better of two captions"
-    ]
-    changed = "; ".join(
-        f"{one['change']} {one['words']}/{one['of']}" for one in result.extra("robustness").records
-    )
-    after = [*_without_tests(result)]
-    after += [f"On other tests, to choose the better: {'; '.join(others)}."] if others else []
-    after.append(f"Words that change: {changed}.")
-    after.append(f"On {result.dataset}.")
+            bold = "**" if cell["word"] == "shown" else ""
+            skill = f"{bold}{cell['skill']:.2f}{bold}".replace("-", "−")
+            of_metric = lines.setdefault(cell["metric"], {"metric": cell["metric"]})
+            of_metric[cell["use"]] = f"{cell_text(cell).rstrip('*')} {skill}"
+    tables = {"uses": USES, "others": (), "robustness": ()}
+    parts = [markdown(pd.DataFrame(lines.values())), "", *_without_tests(result)]
     missing = [i["item"] for i in result.extra("items").records if i["status"] == "missing"]
-    after += [f"Missing: {', '.join(missing)}."] if missing else []
-    return "\n".join([*lines, "", " ".join(after)])
-
-
-def two(number: float) -> str:
-    return f"{number:.2f}".replace("-", "−")
-
-
-def captioners(results: Sequence[Result]) -> str:
-    """Rank-order ρ of each captioner (lower level) against Human, all on the same images: those
-    of which every metric shown scores Human's caption and that of every captioner."""
-    scores = pd.read_parquet(results[0].folder / files.AGAINST_HUMAN / files.SCORES)
-    shown = scores[scores["metric"].isin(CAPTIONED_BY)]
-    table = shown.pivot_table(index="image_id", columns=["metric", "set"], values="score").dropna()
-
-    def rho(metric: str, name: str) -> float:
-        return rank_order(table[metric][[name, "Human"]].to_numpy(), [0, 1]).rho
-
-    names = [name for name in shown["set"].unique() if name != "Human"]
-    names.sort(key=lambda name: rho("CIDEr", name))
-    lines = head(f"ρ against Human, n = {len(table):,}", *names)
-    lines += [row(m, *(three(rho(m, name)) for name in names)) for m in CAPTIONED_BY]
-    return "\n".join(lines)
+    parts += [f"Missing: {', '.join(missing)}."] if missing else []
+    return "\n".join([*parts, "", run_tables(extras=tables)(results)])
 
 
 def equal_length(results: Sequence[Result]) -> str:
     """Each score's ranks of captioners, shortest captions first: as they are → at equal length;
     and Spearman's ρ of the metric with people on the systems of 2015, where it is known."""
     run, people = (result.read() for result in results)
-    rows = {(r["metric"], r["system"]): r for r in run.extra("equal_length").records}
-    words = {system: r["words"] for (_, system), r in rows.items()}
-    systems = sorted(words, key=lambda system: words[system])
-    of_2015 = {m.name: three(m.numbers.value("spearman_M2")) for m in people.metrics}
-    lines = head(
-        "rank → at equal length (words)",
-        *(f"{system} ({words[system]:.1f})" for system in systems),
-        *("words twice", "r²", "ρ with people in 2015"),
-    )
-    for metric in dict.fromkeys(metric for metric, _ in rows):
-        ranks = []
-        for system in systems:
-            if (cell := rows.get((metric, system))) is None:
-                ranks.append("–")
-                continue
-            ranks.append(f"{cell['rank']:g} → {cell['rank_at_equal_length']:g}")
-            line = [three(cell["per_doubling"]), three(cell["r2"])]
-        lines.append(row(metric, *ranks, *line, of_2015.get(metric.partition(" (")[0], "–")))
-    leverage = {system: three(r["leverage"]) for (_, system), r in rows.items()}
-    lines.append(row("*leverage*", *map(leverage.__getitem__, systems), "", "", ""))
-    return "\n".join(lines)
+    table = run.extra("equal_length").frame()
+    of_system = table.groupby("system")[["words", "leverage"]].first().sort_values("words")
+    table["ranks"] = [
+        f"{rank:g} → {equal:g}"
+        for rank, equal in zip(table["rank"], table["rank_at_equal_length"], strict=True)
+    ]
+    ranks = table.pivot(index="metric", columns="system", values="ranks")[of_system.index]
+    of_metric = table.groupby("metric", sort=False)[["per_doubling", "r2"]].first()
+    made = of_metric.join(ranks)[[*of_system.index, *of_metric.columns]].astype(object)
+    made.loc["*leverage*"] = of_system["leverage"]
+    rho = people.table().set_index("metric")["spearman_M2"]
+    made["ρ with people in 2015"] = [rho.get(name.partition(" (")[0]) for name in made.index]
+    heads = {s: f"{s} ({words:.1f})" for s, words in of_system["words"].items()}
+    shown = made.rename(columns={**heads, "per_doubling": "words twice", "r2": "r²"})
+    return markdown(shown.reset_index(names="rank → at equal length (words)"))
 
 
 # every system of the four papers
@@ -785,16 +352,6 @@ BY_COMPOSITE = judged(
 )
 
 
-def chosen(category: str) -> Cell:
-    """How often a metric chooses as most people did between captions of a kind of PASCAL-50S."""
-    return lambda run, m: value(dict(choice_measures(run))[category], times_100)(run, m)
-
-
-def with_count(key: str) -> Cell:
-    """A correlation, and over how many captions."""
-    return lambda _, m: f"{three(m.numbers.value(key))} ({m.numbers[key].n:,})"
-
-
 def printed_by(paper: str, *places: tuple[str, str]) -> dict[str, float]:
     """Name of a system → the value that the paper prints for it; places are items and cells, and
     the first that has a system counts."""
@@ -806,43 +363,48 @@ def printed_by(paper: str, *places: tuple[str, str]) -> dict[str, float]:
     return values
 
 
+# column of the table → the run of its number, and the measure
+MEASURED = {
+    "Replace ρ": (0, POOLED),
+    "Shuffle ρ": (1, POOLED),
+    "PASCAL-50S MM": (2, "agreement_5_MM"),
+    "Composite-COCO ρ": (3, "spearman"),
+    "captions": (3, "n"),
+}
+
+
 def systems(results: Sequence[Result]) -> str:
     """Each system: ρ on both experiments, accuracy on PASCAL-50S and agreement with people on
     Composite's COCO images, with the published values."""
-    runs = [result.read() for result in results]
-    printed_mm = printed_by("madhyastha2019vifidel", ("table1", "5"), ("table1", "0"))
-    printed_composite = printed_by(
-        "madhyastha2019vifidel", ("table2", "5"), ("table2", "0"), ("table3-detected", "Relevance")
-    ) | printed_by(
-        "wang2021faier",
-        ("table1-composite", "spearman"),
-        ("table1-composite-regions", "spearman"),
-        ("table4", "spearman"),
-    )
-    printed_rho = [values_of(PAPER, name) for name in BOTH]
-    lines = head(
-        "system", "papers", "metrics=", "Replace ρ", "published", "Shuffle ρ", "published",
-        "PASCAL-50S MM", "published", "Composite-COCO ρ (captions)", "published", "note",
-    )  # fmt: skip
-
-    def shown(run: MeasuredResult, column: str, cell: Callable[..., str]) -> str:
-        metric = next((m for m in run.metrics if m.ok and m.name == column), None)
-        return "–" if metric is None else cell(run, metric)
-
+    tables = [result.read().table().set_index("metric") for result in results]
+    vifidel, faier = "madhyastha2019vifidel", "wang2021faier"
+    published = {
+        "Replace ρ": values_of(PAPER, "replace"),
+        "Shuffle ρ": values_of(PAPER, "shuffle"),
+        "PASCAL-50S MM": printed_by(vifidel, ("table1", "5"), ("table1", "0")),
+        "Composite-COCO ρ": printed_by(
+            vifidel, ("table2", "5"), ("table2", "0"), ("table3-detected", "Relevance")
+        )
+        | printed_by(
+            faier,
+            ("table1-composite", "spearman"),
+            ("table1-composite-regions", "spearman"),
+            ("table4", "spearman"),
+        ),
+    }
+    rows = []
     for name, system in SYSTEMS.items():
         column = system.get("column", "")
-        cells = [name, system["papers"], f"`{system['metric']}`" if "metric" in system else "–"]
-        for run, papers in zip(runs, printed_rho, strict=False):
-            cells.append(shown(run, column, value(POOLED)))
-            cells.append(three(papers[name]) if name in papers else "none")
         printed = system.get("printed", column.partition(" (")[0] or name)
-        cells.append(shown(runs[2], system.get("pascal", column), chosen("MM")))
-        cells.append(f"{100 * printed_mm[printed]:.0f}" if printed in printed_mm else "none")
-        cells.append(shown(runs[3], column, with_count("spearman")))
-        published = printed_composite.get(printed)
-        cells.append("none" if published is None else three(published))
-        lines.append(row(*cells, system.get("note", "")))
-    return "\n".join(lines)
+        cells = {"system": name, "papers": system["papers"], "metrics=": system.get("metric")}
+        for title, (run, key) in MEASURED.items():
+            shown = system.get("pascal", column) if run == 2 else column
+            cells[title] = tables[run][key].get(shown)
+            if title in published:
+                known = published[title].get(name if run < 2 else printed, "none")
+                cells[f"{title}, published"] = known
+        rows.append({**cells, "note": system.get("note", "")})
+    return markdown(pd.DataFrame(rows))
 
 
 PUBLISHED = ",".join(
@@ -882,19 +444,15 @@ OTHER_TABLES = (
         (f"-m metaeval experiment=reproduce 'reproduce.items=[{PUBLISHED}]'",),
         published_values,
     ),
-    Table("searches", ("-m benchmarks.numbers.searches",)),
+    Table(
+        "searches",
+        ("-m metaeval explain values=benchmarks/numbers/searches.csv",),
+        printed_as_text,
+    ),
     Table(
         "coco2015",
         ("-m metaeval experiment=systems dataset=coco2015 dataset.human=[M2]",),
-        metric_table(
-            "pearson_M2",
-            lambda run: [
-                Column(m.title, interval(m.key, three))
-                if m.key == "pearson_M2"
-                else Column(m.title, value(m.key, p_value if m.unit == "p" else three))
-                for m in run.declared
-            ],
-        ),
+        run_tables("*M2*"),
     ),
     Table("trust-uses", (TRUST,), trust_uses, show=False),
     Table("trust-matrix", (TRUST,), trust_matrix),
@@ -905,7 +463,7 @@ OTHER_TABLES = (
             "dataset.exclude=val2017 captions=${METAEVAL_DATA}/coco/captioners "
             "metrics=[cider,meteor,faier,tiger,vifidel] controls=[]",
         ),
-        captioners,
+        run_tables(extras={"human": ()}),
     ),
     Table(
         "equal-length",
@@ -919,24 +477,7 @@ OTHER_TABLES = (
         equal_length,
     ),
     Table("systems", (*ON_300, BY_PASCAL, BY_COMPOSITE), systems, show=False),
-    Table(
-        "systems-added",
-        (*ON_300, BY_PASCAL),
-        metric_table(
-            POOLED,
-            (
-                Column("Replace ρ", value(POOLED), 0),
-                Column("within", value(WITHIN), 0),
-                Column("Shuffle ρ", value(POOLED), 1),
-                Column("within", value(WITHIN), 1),
-                *(Column(name, chosen(name), 2) for name in ("HC", "HI", "HM", "MM")),
-            ),
-            keep=lambda run, metric: (
-                POOLED in metric.numbers.values
-                and metric.family in (*ADDED.split(","), *GROUNDED.split(","))
-            ),
-        ),
-    ),
+    Table("systems-added", (*ON_300, BY_PASCAL), run_tables(POOLED, WITHIN, "agreement_5_*")),
     Table("speed", ("-m benchmarks.scale.rates",)),
 )
 

@@ -1,24 +1,17 @@
-"""How a table is written: a row a metric, and columns that read its numbers."""
+"""How a table is written: as the report of its run has it, or from a table of pandas."""
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
+
+import pandas as pd
 
 from benchmarks.numbers.documents import Result
-from metaeval.results.base import MetricResult
-from metaeval.results.graded import rows_by_metric
+from metaeval.reports.blocks.tables import print_extra, print_table
+from metaeval.reports.shared.print_tables import PrintTable, to_markdown
 from metaeval.results.measured import MeasuredResult
 
-Cell = Callable[[MeasuredResult, MetricResult], str]
-Places = Callable[[float | None], str]
 Write = Callable[[Sequence[Result]], str]
-
-
-class Column(NamedTuple):
-    """A column of a table; `run` is the command whose result it reads, by default the row's."""
-
-    title: str
-    cell: Cell
-    run: int | None = None
 
 
 def three(value: float | None) -> str:
@@ -30,11 +23,6 @@ def three(value: float | None) -> str:
     return sign + (text[1:] if text.startswith("0") else text)
 
 
-def times_100(value: float | None, digits: int = 1) -> str:
-    """A share or correlation, times 100; a dash where it is undefined."""
-    return "–" if value is None or value != value else f"{100 * value:.{digits}f}"
-
-
 def row(*cells: str) -> str:
     return f"| {' | '.join(cells)} |"
 
@@ -44,104 +32,71 @@ def head(*names: str) -> list[str]:
     return [row(*names), f"|---|{'---:|' * (len(names) - 1)}"]
 
 
-def p_value(value: float | None) -> str:
-    """As `three`, and never zero."""
-    return "&lt;.001" if value is not None and value < 0.001 else three(value)
+def markdown(table: pd.DataFrame) -> str:
+    """A table of pandas: numbers with three digits, a dash for none."""
+    lines = [row(*map(_cell, cells)) for cells in table.itertuples(index=False)]
+    return "\n".join([*head(*map(str, table.columns)), *lines])
 
 
-def value(key: str, places: Places = three) -> Cell:
-    return lambda _, metric: places(metric.numbers.value(key))
+def _cell(value: object) -> str:
+    if value is None or value != value:
+        return "–"
+    if not isinstance(value, int | float):
+        return str(value)
+    text = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    return text.replace("-", "−")
 
 
-def fact(key: str) -> Cell:
-    """A count."""
-    return lambda _, metric: f"{metric.numbers.facts[key]:,}"
+def run_tables(*keys: str, extras: Mapping[str, Sequence[str]] = {}) -> Write:
+    """The tables that the report of each run has, with its intervals, bold and marks.
 
-
-def interval(key: str, places: Places = times_100) -> Cell:
-    """A value with its interval."""
-
-    def cell(_: MeasuredResult, metric: MetricResult) -> str:
-        estimate = metric.numbers[key]
-        return f"{places(estimate.value)} [{places(estimate.low)}, {places(estimate.high)}]"
-
-    return cell
-
-
-def printed_value(run: MeasuredResult, metric: str, key: str) -> float | None:
-    """What a paper prints for a metric; `None` without one, or where it cannot be compared."""
-    for source in run.published:
-        if source.why_not is None and key in source.values.get(metric, {}):
-            return source.values[metric][key]
-    return None
-
-
-def published(key: str, places: Places = times_100) -> Cell:
-    """What a paper prints; empty without one."""
-
-    def cell(run: MeasuredResult, metric: MetricResult) -> str:
-        known = printed_value(run, metric.name, key)
-        return "" if known is None else places(known)
-
-    return cell
-
-
-def extra(name: str, column: str, places: Places = three) -> Cell:
-    """A number of the metric's row of an extra; a dash without one."""
-    return lambda run, metric: places(rows_by_metric(run, name).get(metric.name, {}).get(column))
-
-
-def always(run: MeasuredResult, metric: MetricResult) -> bool:
-    return True
-
-
-Keep = Callable[[MeasuredResult, MetricResult], bool]
-
-
-def rows_of(
-    runs: Sequence[MeasuredResult], by: str, keep: Keep = always, parts: bool = False
-) -> list[tuple[MeasuredResult, MetricResult]]:
-    """The metrics that ran in any of the runs, with the first of these: the best by a measure
-    first, then controls. Without `parts` none of the columns that are parts of others."""
-    entries: dict[str, tuple[MeasuredResult, MetricResult]] = {}
-    for run in runs:
-        for metric in run.metrics:
-            if metric.ok and (parts or metric.column.part_of is None) and keep(run, metric):
-                entries.setdefault(metric.name, (run, metric))
-
-    def place(entry: tuple[MeasuredResult, MetricResult]) -> tuple[bool, float]:
-        return entry[1].column.control, -(entry[1].numbers.value(by) or 0.0)
-
-    return sorted(entries.values(), key=place)
-
-
-def metric_table(
-    order: str | Callable[[MeasuredResult], str],
-    columns: Sequence[Column] | Callable[[MeasuredResult], Sequence[Column]],
-    keep: Keep = always,
-    parts: bool = False,
-) -> Write:
-    """A row a metric of `rows_of`. Controls are in italics, as they are not metrics.
-
-    What depends on the data (`order` and `columns` as functions) is read from the last run.
+    A table of the measures whose keys match one of `keys` (patterns; by default the first measure
+    of each group), then the extras of these names with these columns, all where none is named.
     """
 
     def write(results: Sequence[Result]) -> str:
-        runs = [result.read() for result in results]
-        shown = columns(runs[-1]) if callable(columns) else columns
-        by = order(runs[-1]) if callable(order) else order
-        lines = head("", *(column.title for column in shown))
-        for own, metric in rows_of(runs, by, keep, parts):
-            cells = []
-            for column in shown:
-                run = own if column.run is None else runs[column.run]
-                same = next((m for m in run.metrics if m.ok and m.name == metric.name), None)
-                cells.append("–" if same is None else column.cell(run, same))
-            lines.append(row(title_of(metric), *cells))
-        return "\n".join(lines)
+        texts = []
+        for run in (result.read() for result in results):
+            for table in _tables(run, keys, extras):
+                several = f"{run.experiment}, " if len(results) > 1 else ""
+                text = to_markdown(table._replace(caption=several + table.caption))
+                texts.append(controls_in_italics(run, text))
+            texts.append(_scored(run))
+        return "\n".join(texts)
 
     return write
 
 
-def title_of(metric: MetricResult) -> str:
-    return f"*{metric.name}*" if metric.column.control else metric.name
+def controls_in_italics(run: MeasuredResult, text: str) -> str:
+    """A table with the names of controls in italics, as they are not metrics."""
+    for name in (m.name for m in run.metrics if m.column.control):
+        text = text.replace(f"\n| {name} |", f"\n| *{name}* |")
+    return text
+
+
+def _tables(
+    run: MeasuredResult, keys: Sequence[str], extras: Mapping[str, Sequence[str]]
+) -> list[PrintTable]:
+    measures = [m for m in run.declared if any(fnmatchcase(m.key, key) for key in keys)]
+    if not keys and not extras:
+        measures = [of_group[0] for of_group in run.groups().values()]
+    titles = [m.title for m in measures]
+    named = [
+        replace(m, title=m.title if titles.count(m.title) == 1 else m.full_title, group="")
+        for m in measures
+    ]
+    tables = [print_table(run, named, "measures")] if named else []
+    for extra in run.extras:
+        if (columns := extras.get(extra.name)) is not None:
+            places = [k for k, c in enumerate(extra.main_columns) if c in (columns or [c])]
+            tables.append(print_extra(run, extra).with_columns(places))
+    return tables
+
+
+def _scored(run: MeasuredResult) -> str:
+    """How much each metric scored, where some scored less than others; empty otherwise."""
+    counts = {m.name: m.numbers.facts.get("n") for m in run.metrics if m.ok}
+    known = {name: n for name, n in counts.items() if isinstance(n, int)}
+    most = max(known.values(), default=0)
+    fewer = [f"{name} {n:,}" for name, n in known.items() if n < most]
+    return f"Scored: {', '.join(fewer)}, all others {most:,}.\n" if fewer else ""

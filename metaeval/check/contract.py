@@ -32,7 +32,7 @@ from metaeval.metrics.adapters.function import CocoScorerMetric, FunctionMetric,
 from metaeval.metrics.base import Metric, Scorer, Scores
 from metaeval.overrides import option_value
 from metaeval.runs.store import MemoryStore
-from metaeval.scoring import ROUNDING, close, gaps
+from metaeval.scoring import close, gaps, require_in_bounds
 
 IMAGES = 16
 SECONDS = 5.0  # for calls with one caption: a slow metric gets fewer captions
@@ -141,13 +141,11 @@ def _shape(scores: Any, n: int, scorer: Scorer) -> Observation:
 def _in_bounds(scorer: Scorer, scores: Scores, asked: ContractInput) -> Observation:
     if not np.isfinite(scores).any():
         return Observation("bounds", False, "no caption has a score")
-    for column, values in zip(scorer.columns, scores.T, strict=True):
-        low, high = column.bounds
-        outside = np.isinf(values) | (values < low - ROUNDING) | (values > high + ROUNDING)
-        if outside.any():
-            k = int(np.argmax(outside))
-            of = f"{column.name} of {asked.captions[k]!r}"
-            return Observation("bounds", False, f"{of} is {values[k]:.6g}, not {low:g} to {high:g}")
+    try:
+        for column, values in zip(scorer.columns, scores.T, strict=True):
+            require_in_bounds(column, values, asked.captions)
+    except ValueError as error:
+        return Observation("bounds", False, str(error))
     low, high = float(np.nanmin(scores)), float(np.nanmax(scores))
     return Observation("bounds", True, f"seen {low:.4g} to {high:.4g}")
 

@@ -127,28 +127,24 @@ def _with_experiment(words: Sequence[str], verbs: Iterable[str]) -> list[str]:
 
 def _job(config: DictConfig, others: Mapping[str, Any]) -> int:
     """Run one job, say what went wrong, and return its exit code; of a sweep, write it down."""
-    code = _executed(config, others)
-    if _in_sweep():
-        write_exit_code(Path(HydraConfig.get().runtime.output_dir), code)
-    return code
-
-
-def _executed(config: DictConfig, others: Mapping[str, Any]) -> int:
+    code, in_sweep = 0, HydraConfig.get().mode is RunMode.MULTIRUN
     try:
         _merge(config, others)
         execute(config)
     except MetaevalError as error:
         _print_error(str(error))
-        return error.exit_code
+        code = error.exit_code
     except KeyboardInterrupt:
         _print_error("interrupted; run the same command to go on")
         sys.exit(130)
     except Exception:
-        if not _in_sweep():
+        if not in_sweep:
             raise
         log.exception("this job of the sweep has failed")
-        return 1
-    return 0
+        code = 1
+    if in_sweep:
+        write_exit_code(Path(HydraConfig.get().runtime.output_dir), code)
+    return code
 
 
 def _merge(config: DictConfig, others: Mapping[str, Any]) -> None:
@@ -162,10 +158,6 @@ def _merge(config: DictConfig, others: Mapping[str, Any]) -> None:
     overrides: Any = HydraConfig.get().overrides
     with read_write(overrides):
         overrides.task += [f"{key}={override_value(value)}" for key, value in others.items()]
-
-
-def _in_sweep() -> bool:
-    return bool(HydraConfig.get().mode is RunMode.MULTIRUN)
 
 
 def _print_error(line: str) -> None:

@@ -28,12 +28,12 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import IO, Protocol, Self, TypeVar
 
 from metaeval.java.services import JavaRuntime
@@ -224,12 +224,6 @@ class _Drain(threading.Thread):
         return "".join(x for x in lines if not x.startswith("Picked up "))
 
 
-def _describe_exit(code: int) -> str:
-    if code == -9:
-        return "signal 9 (killed; out of memory?)"
-    return f"signal {-code}" if code < 0 else f"exit code {code}"
-
-
 class JavaProcess:
     """A Java program that answers each line on stdin with one line on stdout, in order.
 
@@ -266,6 +260,8 @@ class JavaProcess:
         self._process = _start(java, args, what, heap, options)
         assert self._process.stderr is not None
         self._stderr = _Drain(self._process.stderr)
+        self._replies: SimpleQueue[bytes] = SimpleQueue()  # the last one is empty
+        threading.Thread(target=self._read, name="metaeval-read", daemon=True).start()
 
     @property
     def pid(self) -> int:
@@ -286,7 +282,6 @@ class JavaProcess:
             raise ValueError("a line to Java must not hold a line break")
         process = self._process
         assert process.stdin is not None
-        assert process.stdout is not None
         with self._lock:
             try:
                 if process.stdin.closed:
@@ -296,26 +291,34 @@ class JavaProcess:
                     target=_send, args=(process.stdin, data), name="metaeval-write", daemon=True
                 )
                 writer.start()
-                with _Watch(process, self._silence) as watch:
-                    replies: list[str] = []
-                    while len(replies) < len(lines) and (raw := process.stdout.readline()):
-                        replies.append(raw.rstrip(b"\r\n").decode(errors="replace"))
-                        watch.seen = time.monotonic()
-                if len(replies) < len(lines):
-                    raise self._failure(watch, len(replies), len(lines))
+                replies: list[str] = []
+                while len(replies) < len(lines):
+                    try:
+                        raw = self._replies.get(timeout=self._silence)
+                    except Empty:
+                        raise self._failure(len(replies), len(lines), silent=True) from None
+                    if not raw:
+                        raise self._failure(len(replies), len(lines))
+                    replies.append(raw.rstrip(b"\r\n").decode(errors="replace"))
                 writer.join()
                 return replies
             except BaseException:  # the pipe is out of step: no further request is possible
                 self._end()
                 raise
 
-    def _failure(self, watch: _Watch, got: int, sent: int) -> JavaError:
-        end(self._process, grace=2)
-        how = (
-            f"was silent for {self._silence:g} s"
-            if watch.fired
-            else f"ended with {_describe_exit(self._process.returncode)}"
-        )
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        with contextlib.suppress(OSError, ValueError):  # closed under us
+            for line in self._process.stdout:
+                self._replies.put(line)
+        self._replies.put(b"")
+
+    def _failure(self, got: int, sent: int, silent: bool = False) -> JavaError:
+        end(self._process, grace=0 if silent else 2)
+        code = self._process.returncode
+        how = f"ended with signal {-code}" if code < 0 else f"ended with exit code {code}"
+        how += " (killed; out of memory?)" if code == -9 else ""
+        how = f"was silent for {self._silence:g} s" if silent else how
         return JavaError(self.what, f"{how} after {got} of {sent} replies", self._stderr.text())
 
     @property
@@ -357,31 +360,6 @@ def _send(stream: IO[bytes], data: bytes) -> None:
         stream.flush()
     except (OSError, ValueError):
         pass  # it ended: the reading side raises the error
-
-
-class _Watch(threading.Thread):
-    """Ends a process that has written nothing for `limit` seconds."""
-
-    def __init__(self, process: subprocess.Popen[bytes], limit: float) -> None:
-        super().__init__(name="metaeval-watch", daemon=True)
-        self._process, self._limit = process, limit
-        self._over = threading.Event()
-        self.seen, self.fired = time.monotonic(), False
-
-    def run(self) -> None:
-        while not self._over.wait(max(0.0, self.seen + self._limit - time.monotonic())):
-            if time.monotonic() - self.seen >= self._limit:
-                self.fired = True
-                end(self._process)
-                return
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._over.set()
-        self.join()
 
 
 class Service(Protocol):

@@ -89,7 +89,7 @@ class PaperItem(Model):
         Cell or column → why a run has no such value, and how to get it.
     stated
         Switch of `conf/protocols` → its value, where the paper states it; "{cell}" is the name of
-        the cell. `metaeval.reproduce.audit` searches the items that have it.
+        the cell. `research/printed_values.py` searches the items that have it.
     overview
         Cell → the column of the overview of all papers in which its values are: metric × benchmark.
     axis

@@ -367,7 +367,11 @@ class Search:
         }
         makes_scores = [name for name in _SCORED if name in self.switches]
         with open_store(self._config) as store:
-            for choice in product(*(self._open(name) for name in makes_scores)):
+            open_switches = (
+                dict.fromkeys(choice for v in self.values for choice in v.known[name])
+                for name in makes_scores
+            )
+            for choice in product(*open_switches):
                 made = dict(zip(makes_scores, choice, strict=True))
                 wanted = {
                     (family, variant): [
@@ -391,9 +395,6 @@ class Search:
                         cells[j] += _cells(numbers_of, self.values[j], of_variant)
         columns = [*self.default.index, "value"]
         return [pd.DataFrame(rows, columns=columns).astype({"value": float}) for rows in cells]
-
-    def _open(self, name: str) -> list[str]:
-        return list(dict.fromkeys(choice for v in self.values for choice in v.known[name]))
 
     def _metric(self, family: str, variant: str) -> Metric:
         """A metric with the options of a variant."""
@@ -665,14 +666,6 @@ def main(given: argparse.Namespace) -> None:
         if not equals:
             raise ConfigError(f"'{text}' is not an option; write name=value")
         options[name] = value
-    if audited := options.pop("audit", None):
-        from metaeval.reproduce.audit import main as print_audit  # it imports this module
-
-        datasets = options.pop("dataset", None)
-        print_audit(
-            () if audited == "true" else audited.split(","), datasets.split(",") if datasets else ()
-        )
-        return
     values, page = options.pop("values", None), options.pop("page", None)
     metric, dataset, printed_value = (options.pop(name, None) for name in REQUIRED)
     for search in _searches(metric, dataset, printed_value, values, options):

@@ -417,13 +417,11 @@ WORDS: dict[str, tuple[str, ...]] = {
 
 
 class WordMatches(NamedTuple):
-    """What the table's row says, and how often the best object for a word is of its category."""
+    """What the table's row says."""
 
     gold: float
     other: float
     wins: float
-    pointed: float
-    chance: float
 
 
 def known_words(vocabulary: Vocabulary) -> list[tuple[str, str]]:
@@ -447,23 +445,14 @@ def _measure_matcher(
     spans = [(int(s) + 2, int(s + n) - 1) for s, n in zip(words.starts, words.counts, strict=True)]
     category = np.array([name for name, _ in known])
     means: list[tuple[float, float, float]] = []
-    pointed, chance = [], []
     for i in range(len(dataset)):
-        labels = np.array(regions.labels[i])
-        there = np.isin(category, labels)
+        there = np.isin(category, np.array(regions.labels[i]))
         if not there.any():
             continue
         matches = (words.vectors @ matcher.unions_of(i)["objects"].T).double().cpu().numpy()
         best = np.array([matches[a:b].max(axis=1).mean() for a, b in spans])
         means.append((best[there].mean(), best[~there].mean(), auc(best[~there], best[there])))
-        objects = np.flatnonzero(np.isin(labels, list(WORDS)))
-        for k in np.flatnonzero(there):
-            a, b = spans[k]
-            at = objects[matches[a:b, objects].mean(axis=0).argmax()]
-            pointed.append(labels[at] == category[k])
-            chance.append((labels[objects] == category[k]).mean())
-    gold, other, share = np.mean(means, axis=0)
-    return WordMatches(gold, other, share, float(np.mean(pointed)), float(np.mean(chance)))
+    return WordMatches(*np.mean(means, axis=0))
 
 
 def table(

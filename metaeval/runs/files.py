@@ -161,7 +161,7 @@ def write_table(path: Path, table: pd.DataFrame) -> None:
     ids = pa.int64() if pd.api.types.is_integer_dtype(table[IMAGE_ID]) else pa.string()
     schema = _schema(path, ids)
     arrow = pa.Table.from_pandas(table[schema.names], schema=schema, preserve_index=False)
-    _write(path, arrow)
+    write_arrow(path, arrow.replace_schema_metadata(None))  # pandas' holds library versions
 
 
 def write_rows(path: Path, rows: Iterable[Sequence[Any]]) -> None:
@@ -175,7 +175,7 @@ def write_rows(path: Path, rows: Iterable[Sequence[Any]]) -> None:
         columns = zip(*block, strict=True)
         arrays = [pa.array(c, field.type) for c, field in zip(columns, schema, strict=True)]
         blocks.append(pa.Table.from_arrays(arrays, schema=schema))
-    _write(path, pa.concat_tables(blocks).combine_chunks())
+    write_arrow(path, pa.concat_tables(blocks).combine_chunks())
 
 
 def write_score_table(
@@ -189,15 +189,11 @@ def write_score_table(
         pa.Table.from_arrays([*shared, pa.repeat(name, len(keys)), pa.array(scores)], schema=schema)
         for name, scores in columns
     ]
-    _write(path, pa.concat_tables(parts) if parts else schema.empty_table())
+    write_arrow(path, pa.concat_tables(parts) if parts else schema.empty_table())
 
 
 def _schema(path: Path, ids: pa.DataType) -> pa.Schema:
     return pa.schema([(IMAGE_ID, ids), *_COLUMNS[path.name].items()])
-
-
-def _write(path: Path, table: pa.Table) -> None:
-    write_arrow(path, table.replace_schema_metadata(None))  # pandas' holds library versions
 
 
 def write_arrow(path: Path, table: pa.Table) -> None:

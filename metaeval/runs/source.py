@@ -5,14 +5,14 @@ number changes; a user's metric does not do so. Therefore its signature carries 
 digest of the code itself: of the module and of those that it imports.
 """
 
-import ast
 import hashlib
 import inspect
 import sys
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
-from importlib.machinery import ModuleSpec, PathFinder
-from importlib.util import find_spec, resolve_name
+from importlib.machinery import PathFinder
+from modulefinder import ModuleFinder
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -23,6 +23,7 @@ from metaeval.errors import ConfigError
 OURS = frozenset({"metaeval"})
 UNSAVED = "unsaved"
 _CODE = frozenset({".py", ".pyx", ".so", ".pyd"})
+_PACKAGE = 5  # what ModuleFinder calls a folder with modules
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
 
 # An object's code at its first use: a file that is edited later is not what
@@ -125,61 +126,40 @@ def _installed_version(module: ModuleType) -> str | None:
 def _files(module: ModuleType) -> set[Path]:
     """The code files of an installed module's package, or of a module and all that it imports."""
     path = Path(str(module.__file__)).resolve()
-    if not _is_installed(path):
-        return _followed(path, module.__package__ or "")
-    top = sys.modules.get(module.__name__.partition(".")[0], module)
-    below = (p for folder in getattr(top, "__path__", ()) for p in Path(folder).rglob("*"))
-    return {path} | {p for p in below if p.suffix in _CODE and p.is_file()}
+    if _is_installed(path):
+        top = sys.modules.get(module.__name__.partition(".")[0], module)
+        below = (p for folder in getattr(top, "__path__", ()) for p in Path(folder).rglob("*"))
+        return {path} | {p for p in below if p.suffix in _CODE and p.is_file()}
+    finder = _Finder()
+    with suppress(ImportError, SyntaxError):
+        if module.__package__:
+            finder.import_hook(module.__name__)
+        else:
+            finder.run_script(str(path))
+    modules: Any = finder.modules.values()
+    files = (Path(m.__file__).resolve() for m in modules if m.__file__)
+    return {path, *(file for file in files if file.suffix in _CODE)}
 
 
-def _followed(path: Path, package: str) -> set[Path]:
-    """A file of a package and the files of the modules that it imports, directly or not."""
-    files, todo = {path}, [(path, package)]
-    while todo:
-        for name in _imported(*todo.pop()):
-            spec = None if _is_known(name) else _spec(name)
-            if spec is None or not spec.has_location:
-                continue
-            file = Path(str(spec.origin)).resolve()
-            if file not in files and file.suffix in _CODE and not _is_installed(file):
-                files.add(file)
-                todo.append((file, spec.parent or ""))
-    return files
+class _Finder(ModuleFinder):
+    """Follows the imports of modules, except of Python's, metaeval's and installed ones."""
 
+    def find_module(self, name: str, path: Any, parent: Any = None) -> Any:
+        """As ModuleFinder's, also for packages without `__init__.py`; ImportError for a module that
+        is not followed."""
+        if _is_known(name if parent is None else f"{parent.__name__}.{name}"):
+            raise ImportError(name)
+        spec = PathFinder.find_spec(name, path)
+        if spec is not None and spec.loader is None and spec.submodule_search_locations:
+            where: Any = (None, next(iter(spec.submodule_search_locations)), ("", "", _PACKAGE))
+        else:
+            where = super().find_module(name, path, parent)
+        if where[1] is None or _is_installed(Path(where[1])):
+            raise ImportError(name)
+        return where
 
-def _spec(name: str) -> ModuleSpec | None:
-    """Where a module is, without importing it or the packages that it is in."""
-    top, *inner = name.split(".")
-    try:
-        spec = find_spec(top)
-    except ValueError:  # it runs as a script
-        return None
-    for part in inner:
-        if spec is None or spec.submodule_search_locations is None:
-            return None
-        spec = PathFinder.find_spec(f"{spec.name}.{part}", spec.submodule_search_locations)
-    return spec
-
-
-def _imported(path: Path, package: str) -> set[str]:
-    """The modules that a Python file of a package may import, and the packages that they are in.
-
-    Of `from a import b` both a and a.b. None of a file that cannot be parsed.
-    """
-    try:
-        tree = ast.parse(path.read_bytes()) if path.suffix == ".py" else ast.Module([], [])
-    except (SyntaxError, ValueError):
-        return set()
-    names: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            base = "." * node.level + (node.module or "")
-            try:
-                base = resolve_name(base, package) if node.level else base
-            except ImportError:  # beyond the outermost package
-                continue
-            names |= {base, *(f"{base}.{alias.name}" for alias in node.names)}
-    parts = [name.split(".") for name in names]
-    return {".".join(of[:k]) for of in parts for k in range(1, len(of) + 1)}
+    def load_package(self, fqname: str, pathname: str) -> Any:
+        """As ModuleFinder's; a package without `__init__.py` has no code of its own."""
+        with suppress(ImportError):
+            return super().load_package(fqname, pathname)
+        return self.modules[fqname]

@@ -49,11 +49,6 @@ class Target:
         """The column that stands for the metric."""
         return headline_column(self.bound.columns)
 
-    @property
-    def higher_is_better(self) -> bool:
-        """Whether a higher score of that column is a better one."""
-        return self.bound.columns[self.column].higher_is_better
-
     def score(
         self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
     ) -> npt.NDArray[np.float64]:
@@ -86,7 +81,7 @@ class Target:
             if scorer.cacheable:
                 fresh = {keys[item]: row.tobytes() for item, row in zip(part, rows, strict=True)}
                 self._store.put_many(namespace, fresh)
-        sign = 1.0 if self.higher_is_better else -1.0
+        sign = 1.0 if self.bound.columns[self.column].higher_is_better else -1.0
         return sign * np.array([self._memory[item][self.column] for item in items])
 
     def close(self) -> None:

@@ -377,7 +377,9 @@ def choose_pretrained(
         return Absent("weights", reason, _REMEDY_UNKNOWN)
     if weights.overlap(dataset).all():
         reason = f"the weights {weights.name} have learned from every one of these images"
-        return Absent("weights", reason, _remedy(dataset))
+        remedy = "score other images, or leave these out: dataset.exclude=FILE"
+        remedy = "use another split: dataset.split=val" if dataset.is_scenes else remedy
+        return Absent("weights", reason, remedy)
     if unknown:
         log.warning(
             "%s: the source of %s of %s images is unknown, and the weights may have "
@@ -435,9 +437,3 @@ def _train(kind: str) -> str:
 
 def _images(dataset: CaptionDataset) -> str:
     return "drawn scenes" if dataset.is_scenes else f"photographs ('{dataset.name}')"
-
-
-def _remedy(dataset: CaptionDataset) -> str:
-    if dataset.is_scenes:
-        return "use another split: dataset.split=val"
-    return "score other images, or leave these out: dataset.exclude=FILE"

@@ -36,7 +36,6 @@ def test_words_of_what_is_there_are_found(scenes: CaptionDataset) -> None:
     for row in found.values():
         assert row.gold > row.other
         assert row.wins > 0.8
-        assert row.pointed > row.chance
 
 
 @torch.inference_mode()

@@ -2,22 +2,17 @@
 
 from pathlib import Path
 
-import numpy as np
-import pandas as pd
 import pytest
 from PIL import Image
 
 from benchmarks.numbers.__main__ import ROOT, TABLES, main
 from benchmarks.numbers.documents import Result, Table, marked, rewritten
-from benchmarks.numbers.pictures import FOOT, stale, tables_in
-from benchmarks.numbers.searches import verdicts
-from benchmarks.numbers.tables import CAPTIONED_BY, SYSTEMS, over_seeds
+from benchmarks.numbers.pictures import stale, tables_in
+from benchmarks.numbers.tables import SYSTEMS
 from benchmarks.numbers.writing import three
 from metaeval.config import build, compose_config, metric_names
 from metaeval.errors import InputError
-from metaeval.experiments.choices import MEAN
 from metaeval.experiments.forced_choice.task import measure_of
-from metaeval.experiments.pairs.task import ACCURACY_COLUMNS, SHOWN, measure_key
 from metaeval.reproduce.compare import NEEDS
 from metaeval.results.base import Estimate, Measured, MetricResult
 from metaeval.results.files import write_result
@@ -26,11 +21,9 @@ from metaeval.results.run import Measure
 from metaeval.runs import files
 from metaeval.runs.records import ScoreColumn
 from tests.results.examples import (
-    changed_set,
     correlations_of,
     measured_result,
     ratings_result,
-    sensitivity_result,
 )
 
 TABLE = {table.name: table for table in TABLES}
@@ -65,7 +58,7 @@ def test_a_figure_is_drawn_with_its_table(root: Path) -> None:
     assert not (root / "docs" / "T.png").exists()
     assert make(root, tables=tables) == 0
     with Image.open(root / "docs" / "T.png") as image:
-        assert (image.width, image.height) == (240, 30 + FOOT)
+        assert (image.width, image.height) == (240, 30)
     assert stale(root / "docs" / "T.png", tables_in(root)) is None
     page = root / "docs" / "page.md"
     page.write_text(page.read_text().replace("hello", "good day"))
@@ -160,43 +153,12 @@ def test_every_table_has_its_place_in_the_documents(capsys: pytest.CaptureFixtur
     assert len(capsys.readouterr().out.splitlines()) == len(TABLES)
 
 
-def test_a_spread_over_corruption_seeds_is_that_of_its_extra() -> None:
-    seeds = {"metric": "FAIEr", "rank_order_rho_mean": 0.25, "rank_order_rho_sd": 0.0014}
-    extra = Extra.of("seeds", "", [seeds])
-    run = measured_result({"FAIEr": {}, "CIDEr": {}}, [], extras=(extra,))
-    assert over_seeds("rank_order_rho")(run, run.metric("FAIEr")) == ".250 ± .001"
-    assert over_seeds("rank_order_rho")(run, run.metric("CIDEr")) == "– ± –"
-
-
 @pytest.mark.parametrize(
     ("value", "text"),
     [(0.1284, ".128"), (-0.0351, "−.035"), (1.0, "1.000"), (-0.0001, ".000"), (None, "–")],
 )
 def test_three_places(value: float | None, text: str) -> None:
     assert three(value) == text
-
-
-def test_captioners_are_compared_on_images_that_every_metric_scores(tmp_path: Path) -> None:
-    """Image 3 has no score of one metric, so no metric's table has it. ρ is −1 where the
-    captioner is above Human on both other images, 1 where it is below."""
-    rows = [
-        (image, name, metric, score)
-        for image in (1, 2, 3)
-        for name, score in (("machine", 2.0 if image < 3 else 0.0), ("Human", 1.0))
-        for metric in CAPTIONED_BY
-    ]
-    scores = pd.DataFrame(rows, columns=["image_id", "set", "metric", "score"])
-    scores.loc[
-        (scores["image_id"] == 3)
-        & (scores["metric"] == CAPTIONED_BY[-1])
-        & (scores["set"] == "machine"),
-        "score",
-    ] = np.nan
-    (tmp_path / "against_human").mkdir()
-    scores.to_parquet(tmp_path / "against_human" / files.SCORES)
-    lines = TABLE["captioners"].write([Result(tmp_path, "")]).splitlines()
-    assert lines[0] == "| ρ against Human, n = 2 | machine |"
-    assert lines[2:] == [f"| {metric} | −1.000 |" for metric in CAPTIONED_BY]
 
 
 def test_captioners_at_equal_length_are_shown_shortest_first(tmp_path: Path) -> None:
@@ -231,45 +193,10 @@ def test_captioners_at_equal_length_are_shown_shortest_first(tmp_path: Path) -> 
     lines = TABLE["equal-length"].write(both).splitlines()
     assert lines[0].startswith("| rank → at equal length (words) | short (9.0) | long (40.0) |")
     assert lines[2:] == [
-        "| BLEU-4 (corpus) | 1 → 1.5 | 2 → 1.5 | −.250 | .500 | .691 |",
-        "| CHAIR-i | – | 1 → 1 | −.250 | .500 | – |",
-        "| *leverage* | .090 | .400 |  |  |  |",
+        "| BLEU-4 (corpus) | 1 → 1.5 | 2 → 1.5 | −0.25 | 0.5 | 0.691 |",
+        "| CHAIR-i | – | 1 → 1 | −0.25 | 0.5 | – |",
+        "| *leverage* | 0.09 | 0.4 | – | – | – |",
     ]
-
-
-def pairs_result(means: dict[tuple[str, bool], tuple[float, ...]]) -> MeasuredResult:
-    """A result of one kind: (metric, whether it is a control) → its mean in each comparison."""
-    comparisons = ("true > false", "paraphrase > false", "both")[: len(next(iter(means.values())))]
-    rows = [
-        (comparison, name, int(control), kind, value, 0.1, 0.9, 0.25, value, 1245, None, None)
-        for k, comparison in enumerate(comparisons)
-        for (name, control), values in means.items()
-        for kind, value in (("swap_obj", values[k]), (MEAN, values[k]), (SHOWN, values[k]))
-        if not (control and kind == SHOWN)
-    ]
-    metrics = [
-        MetricResult(
-            column=ScoreColumn(name, control=control),
-            family=name,
-            statistics=Measured(
-                values={
-                    measure_key(comparison, *kind): Estimate(value=value)
-                    for comparison, value in zip(comparisons, values, strict=True)
-                    for kind in ((), ("swap_obj",))
-                }
-            ),
-        )
-        for (name, control), values in means.items()
-    ]
-    return MeasuredResult(
-        experiment="pairs",
-        dataset="sugarcrepe",
-        metrics=tuple(metrics),
-        declared=(),
-        extras=(
-            Extra(name="accuracies", title="", columns=ACCURACY_COLUMNS, rows=rows, kind="data"),
-        ),
-    )
 
 
 def paper(value: float, *keys: str) -> tuple[PublishedValues]:
@@ -278,145 +205,38 @@ def paper(value: float, *keys: str) -> tuple[PublishedValues]:
     return (PublishedValues(source="A paper", values={"CIDEr": named}),)
 
 
-def of_parts(n: int, total: float, first: float | None, last: float) -> dict[str, Estimate]:
-    return correlations_of(
-        n, total, {"8k": (0 if first is None else 4, first), "coco": (min(n, 6), last)}
-    )
-
-
-def on_parts(**metrics: dict[str, Estimate]) -> MeasuredResult:
-    parts = {"8k": 4, "coco": 6}
-    return ratings_result(metrics, "correctness", 10, parts, published=paper(0.377))
-
-
-def flickr8k(value: float) -> MeasuredResult:
-    metrics = {"CIDEr": correlations_of(10, value), "BLEU-1": correlations_of(10, 0.3)}
-    return ratings_result(metrics, judged=10, published=paper(round(value, 3)))
-
-
-def of_machines(n: int, total: float, value: float | None, count: int) -> dict[str, Estimate]:
-    return correlations_of(n, total, {"without Human": (count, value)})
-
-
 CHOICE, HC = measure_of(5, ""), measure_of(5, "HC")
+RATED = ratings_result(
+    {
+        "CIDEr": correlations_of(10, 0.4, common=0.55),
+        "FAIEr": correlations_of(6, 0.5, common=0.5),
+    },
+    judged=10,
+    published=paper(0.377),
+)
+SPREAD = {"metric": "FAIEr", "rank_order_rho_mean": 0.25, "sd_seed": 0.0014, "n": 5}
+SEEDS = Extra.of("seeds", "", [SPREAD])
 # what a table shows, its name, the results of its commands, its lines
 WRITTEN: dict[str, tuple[str, list[MeasuredResult], list[str]]] = {
-    "no sentences here, and an experimental kind: neither has a column": (
-        "sensitivity-kinds",
-        [
-            sensitivity_result(
-                (
-                    changed_set("a"),
-                    changed_set("b", kind="sentences", n_applied=0),
-                    changed_set("c", kind="order", experimental=True),
-                ),
-                [],
-                MetricResult(
-                    column=ScoreColumn("CIDEr"), family="cider", statistics=Measured(values={})
-                ),
-            )
-        ],
-        ["|  | objects |", "|---|---:|", "| CIDEr | – |"],
-    ),
-    "pairs are sorted best first, with controls below": (
-        "sugarcrepe",
-        [pairs_result({("low", False): (0.5,), ("blind", True): (0.99,), ("high", False): (0.7,)})],
-        [
-            "|  | mean | mean of shown | swap_obj (1,245) | ties |",
-            "|---|---:|---:|---:|---:|",
-            "| high | 70.0 | 70.0 | 70.0 | 25.0 |",
-            "| low | 50.0 | 50.0 | 50.0 | 25.0 |",
-            "| *blind* | 99.0 | – | 99.0 | 25.0 |",
-        ],
-    ),
-    "triplets are sorted by both": (
-        "sugarcrepe_pp",
-        [
-            pairs_result(
-                {("first alone", False): (0.9, 0.4, 0.3), ("both", False): (0.8, 0.5, 0.45)}
-            )
-        ],
-        [
-            "|  | true > false | paraphrase > false | both | swap_obj (1,245) |",
-            "|---|---:|---:|---:|---:|",
-            "| both | 80.0 | 50.0 | 45.0 | 50.0 |",
-            "| first alone | 90.0 | 40.0 | 30.0 | 40.0 |",
-        ],
-    ),
-    # by τ-c on the last part; no value of all captions where only a part has one. TIGEr scored only
-    # some captions of that part: its .9 is on other captions than those of the others
-    "a metric that scores only a part has no value of all": (
-        "composite",
-        [
-            on_parts(
-                CIDEr=of_parts(10, 0.37690, 0.3, 0.4),
-                FAIEr=of_parts(6, 0.5, None, 0.5),
-                TIGEr=of_parts(5, 0.9, None, 0.9),
-            ),
-            on_parts(SPICE=of_parts(10, 0.40353, 0.2, 0.3), CIDEr=of_parts(10, 0.1, 0.1, 0.1)),
-        ],
-        [
-            "|  | all | published | 8k | coco | captions |",
-            "|---|---:|---:|---:|---:|---:|",
-            "| FAIEr | – |  | – | 50.0 | 6 |",
-            "| CIDEr | 37.690 | 37.7 | 30.0 | 40.0 | 10 |",
-            "| SPICE | 40.353 |  | 20.0 | 30.0 | 10 |",
-        ],
-    ),
-    "published values have the unit of ours": (
+    "each run has its table, and says what was scored by some metrics alone": (
         "flickr8k",
-        [flickr8k(0.43891), flickr8k(0.24619)],
-        [
-            "|  | Expert τ-c | published | CF τ-b | published |",
-            "|---|---:|---:|---:|---:|",
-            "| CIDEr | 43.891 | 43.9 | 24.619 | 24.6 |",
-            "| BLEU-1 | 30.000 |  | 30.000 |  |",
-        ],
+        [RATED, RATED],
+        (
+            [
+                "**judgments, table.**",
+                "",
+                "| Metric | τ-c | τ-c, published |",
+                "| --- | ---: | ---: |",
+                "| FAIEr | 0.500 | – |",
+                "| CIDEr | 0.400 | 0.377 |",
+                "",
+                "Scored: FAIEr 6, all others 10.",
+                "",
+            ]
+            * 2
+        )[:-1],
     ),
-    # FAIEr leads on its own captions, and CIDEr on the captions that both score
-    "common captions decide the order": (
-        "composite-coco",
-        [
-            ratings_result(
-                {
-                    "FAIEr": correlations_of(6, 0.5, common=0.5),
-                    "CIDEr": correlations_of(10, 0.4, common=0.55),
-                    "TIGEr": correlations_of(2, 0.9, common=None),
-                },
-                judged=10,
-            )
-        ],
-        [
-            "|  | τ-c on the same 6 captions | scored |",
-            "|---|---:|---:|",
-            "| CIDEr | 55.0 | 10 |",
-            "| FAIEr | 50.0 | 6 |",
-        ],
-    ),
-    # the order of all captions is the other one; what was not scored is a dash
-    "machines alone are sorted by their own value": (
-        "thumb-machines",
-        [
-            ratings_result(
-                {
-                    "CIDEr": of_machines(5, 0.9, 0.2, 4),
-                    "METEOR": of_machines(5, 0.1, 0.3, 3),
-                    "none": of_machines(5, 0.1, None, 0),
-                },
-                "total",
-                5,
-                {"without Human": 4},
-            )
-        ],
-        [
-            "|  | total | captions |",
-            "|---|---:|---:|",
-            "| METEOR | 30.0 [–, –] | 3 |",
-            "| CIDEr | 20.0 [–, –] | 4 |",
-            "| none | – [–, –] | 0 |",
-        ],
-    ),
-    "choices are compared with published ones and people": (
+    "people are a row": (
         "pascal50s-direct",
         [
             measured_result(
@@ -432,10 +252,25 @@ WRITTEN: dict[str, tuple[str, list[MeasuredResult], list[str]]] = {
             )
         ],
         [
-            "|  | HC | mean | with its interval |",
-            "|---|---:|---:|---:|",
-            "| CIDEr | 53.9 (54.6) | 75.0 | 75.0 [70.0, 80.0] |",
-            "| one person with the others | 66.2 |  |  |",
+            "**scenes: per cent.**",
+            "",
+            "| Metric | Mean accuracy | HC | HC, published |",
+            "| --- | ---: | ---: | ---: |",
+            "| CIDEr | 75.0 [70.0, 80.0] | 53.9 | 54.6 |",
+            "| People | – | 66.2 | – |",
+            "",
+        ],
+    ),
+    "an extra with the columns that are asked for": (
+        "seeds",
+        [measured_result({"FAIEr": {}}, [], extras=(SEEDS,))],
+        [
+            "retrieval:",
+            "",
+            "| metric | rank_order_rho_mean | sd_image | sd_seed | sd_ties | published "
+            "| published_sd |",
+            "|---|---:|---:|---:|---:|---:|---:|",
+            "| FAIEr | 0.25 | – | 0.0014 | – | – | – |",
         ],
     ),
     "published": (
@@ -494,13 +329,6 @@ WRITTEN: dict[str, tuple[str, list[MeasuredResult], list[str]]] = {
         ],
     ),
 }
-
-
-def test_a_search_is_a_row_by_verdict_and_protocol() -> None:
-    rows = [("BLEU-4", "none", "p"), ("BLEU-4", "none", "q"), ("CIDEr", "found", "r")]
-    table = pd.DataFrame(rows, columns=["metric", "verdict", "protocol"])
-    assert list(verdicts(table)) == ["BLEU-4 none", "CIDEr found: r"]
-    assert list(verdicts(table[2:])) == ["found: r"]
 
 
 @pytest.mark.parametrize(("name", "results", "lines"), WRITTEN.values(), ids=list(WRITTEN))

@@ -16,7 +16,7 @@ from pathlib import Path
 import yaml
 
 from metaeval.choices import list_choices
-from metaeval.option_tables import choices_table, options, options_table, page
+from metaeval.option_tables import described_choices, options, options_table, page
 from metaeval.reports.paper.citations import entry
 from metaeval.results.schemas import schemas
 
@@ -64,6 +64,12 @@ def unnamed_metrics() -> list[str]:
     pages = re.sub(r"<!-- list: metric -->.*?<!-- end -->", "", pages, flags=re.DOTALL)
     named = set(re.findall(r"(?<=[`\[,])\w+(?=[`\],])", pages))
     return [name for name in list_choices("metric") if name not in named]
+
+
+def choices_table(group: str) -> str:
+    """The files of a group with their first comments."""
+    rows = [f"| `{name}` | {about} |" for name, about in described_choices(group).items()]
+    return "\n".join(["| name | |", "|---|---|", *rows])
 
 
 PARTS: dict[str, Callable[[str], str]] = {

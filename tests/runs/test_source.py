@@ -9,9 +9,11 @@ import pytest
 from metaeval.runs.source import source_digest
 
 FILES = {
-    "mine.py": "import json, numpy\nfrom parts import shared\n\ndef score(captions):\n"
+    "mine.py": "import json, numpy\nfrom parts import shared\nfrom loose import leaf\n\n"
+    "def score(captions):\n"
     "    import late\n    return [late.X + shared.X for _ in captions]\n",
     "late.py": "X = 1\n",
+    "loose/leaf.py": "X = 1\n",  # of a package without __init__.py
     "parts/__init__.py": "A = 1\n",
     "parts/shared.py": "from . import deep as d\nfrom .inner.leaf import X\n",
     "parts/deep.py": "D = 1\n",

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from metaeval.compute.device import missing_packages
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.metrics.adapters.own import OwnMetric, OwnScorer, check_returned_scores
@@ -60,11 +61,8 @@ class LibraryMetric(OwnMetric):
         """The function that scores a caption, made when captions are to be scored."""
 
     def bind(self, dataset: CaptionDataset, store: Store | None = None) -> LibraryScorer | Absent:
-        if find_spec(self.library) is None:
-            return Absent(
-                self.library, f"{self.library} is not installed", f"pip install {self.library}"
-            )
-        if (absent := self.missing_part(dataset)) is not None:
+        absent = missing_packages(self.library, self.library) or self.missing_part(dataset)
+        if absent is not None:
             return absent
         code = self.code()
         settings = {**self.settings(code, store), "refs": self.references}

@@ -9,6 +9,7 @@ import threading
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -65,31 +66,26 @@ class Calls:
                 if attempt == self.retries:
                     raise
                 log.info("a call failed and is repeated", exc_info=error)
-                wait = min(_LONGEST_WAIT, _FIRST_WAIT * 2**attempt)
-                time.sleep(wait * random.uniform(0.5, 1))
+                longest = min(_LONGEST_WAIT, _FIRST_WAIT * 2**attempt)
+                time.sleep(longest * random.uniform(0.5, 1))
         raise AssertionError("the last attempt returns or raises")
 
     def _once(self, function: Callable[[], Any]) -> Any:
         """One call. One that takes too long goes on in a thread whose result is not used."""
         if self.timeout is None:
             return function()
-        outcome: list[tuple[bool, Any]] = []
+        outcome: Future[Any] = Future()
 
         def run() -> None:
             try:
-                outcome.append((True, function()))
+                outcome.set_result(function())
             except BaseException as error:
-                outcome.append((False, error))
+                outcome.set_exception(error)
 
-        thread = threading.Thread(target=run, daemon=True, name="call with a timeout")
-        thread.start()
-        thread.join(self.timeout)
-        if not outcome:
+        threading.Thread(target=run, daemon=True, name="call with a timeout").start()
+        if not wait([outcome], self.timeout).done:
             raise TimeoutError(f"no result within {self.timeout:g} s")
-        returned, value = outcome[0]
-        if not returned:
-            raise value
-        return value
+        return outcome.result()
 
 
 class OwnMetric(Metric):

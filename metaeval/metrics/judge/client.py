@@ -125,30 +125,22 @@ class Endpoint:
         self._tokens = AsyncLimiter(tokens, 60) if tokens else None
         self._settled = asyncio.Condition()
         trusts = not self.judge.is_local  # proxies and certificates of the environment
-        context = httpx.create_ssl_context(trust_env=trusts)
-        # A connection pool looks through all its connections for each request, so every worker has
-        # a client of its own.
         headers = {"Accept-Encoding": "gzip", "Content-Type": "application/json"}
         headers |= {"Authorization": f"Bearer {self.key}"} if self.key else {}
-        clients = [
-            httpx.AsyncClient(
-                headers=headers,
-                timeout=None,  # each attempt has one timeout as a whole
-                trust_env=trusts,
-                verify=context,
-            )
-            for _ in range(n)
-        ]
         queue = iter(requests)
-        workers = [asyncio.create_task(self._work(queue, http, advance)) for http in clients]
-        try:
-            await asyncio.gather(*workers)
-        finally:  # an interrupt: what is in flight is lost
-            for worker in workers:
-                worker.cancel()
-            await asyncio.gather(*workers, return_exceptions=True)
-            for http in clients:
-                await http.aclose()
+        async with httpx.AsyncClient(
+            headers=headers,
+            timeout=None,  # each attempt has one timeout as a whole
+            trust_env=trusts,
+            limits=httpx.Limits(),
+        ) as http:
+            workers = [asyncio.create_task(self._work(queue, http, advance)) for _ in range(n)]
+            try:
+                await asyncio.gather(*workers)
+            finally:  # an interrupt: what is in flight is lost
+                for worker in workers:
+                    worker.cancel()
+                await asyncio.gather(*workers, return_exceptions=True)
         if self._stop is not None:
             raise self._stop
 

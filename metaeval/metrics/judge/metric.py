@@ -521,9 +521,12 @@ class Judge(Metric):
     def answer_parser(self) -> Parser:
         """The parser of the answers; ConfigError for options that do not fit it."""
         low, high = self.scale
-        name = self.parser or self._usual_parser()
+        of_prompt = ASPECTS if self.prompt == "aspects" else ()
+        fields = of_prompt if self.fields is None else self.fields
+        name = self.parser or (Json.name if fields or of_prompt else "leading_number")
+        name = Choice.name if self.pairwise and self.parser is None else name
         if name == Json.name:
-            return Json(low, high, self._fields())
+            return Json(low, high, fields)
         if name == Regex.name:
             if self.pattern is None:
                 raise ConfigError(r"metric.judge.pattern is not given; write e.g. 'Score: (\d+)'")
@@ -534,16 +537,6 @@ class Judge(Metric):
                 raise ConfigError("metric.judge.choices is not given; write e.g. {good: 1, bad: 0}")
             return Choice(low, high, choices)
         return PARSERS[name](low, high)
-
-    def _usual_parser(self) -> str:
-        if self.pairwise:
-            return Choice.name
-        return Json.name if self.prompt == "aspects" or self.fields else "leading_number"
-
-    def _fields(self) -> list[str]:
-        if self.fields is not None:
-            return self.fields
-        return list(ASPECTS) if self.prompt == "aspects" else []
 
     @property
     def scale(self) -> tuple[float, float]:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from contextlib import closing
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,16 +11,9 @@ import numpy as np
 from metaeval.config import build, compose_config
 from metaeval.corruptions.graded.random import Random
 from metaeval.corruptions.graded.replace import Replace
-from metaeval.data import annotated_images
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.data.scenes import load_scenes
 from metaeval.runs.store import MemoryStore
-from research.word_vectors import write_vectors
-
-OPTIONS = {  # {folder} is a folder with what `prepare` writes
-    "vifidel": ("vectors=file", "vectors.path={folder}/vectors.txt"),
-    "clipscore": ("metric.clipscore.pretrained=random", "metric.clipscore.model=ViT-B-32"),
-}
 
 
 class Captions(NamedTuple):
@@ -56,22 +47,9 @@ def replace_sets(dataset: CaptionDataset) -> list[list[str]]:
     return [list(dataset.human), *corrupted]
 
 
-def prepare(metric: str, folder: str, captions: Captions) -> None:
-    """Write random word vectors for VIFIDEL, draw the pictures for CLIPScore."""
-    if metric == "vifidel":
-        objects = captions.dataset.part("objects")
-        names = {label for each in objects.values() for label in each.labels}
-        texts = [*captions.texts, *names]
-        words = sorted({word for text in texts for word in re.findall("[a-z]+", text)})
-        rows = np.random.default_rng(0).standard_normal((len(words), 300))
-        write_vectors(Path(folder, "vectors.txt"), words, rows)
-    elif metric == "clipscore":
-        annotated_images.paths_of(captions.dataset)
-
-
 def score(metric: str, folder: str, captions: Captions, options: Sequence[str] = ()) -> Any:
     """The scores of the captions, by a metric that is built and bound for them."""
-    options = [option.format(folder=folder) for option in (*OPTIONS.get(metric, ()), *options)]
+    options = [option.format(folder=folder) for option in options]
     own = ["dataset=scenes", f"paths.cache={folder}", f"metrics=[{metric}]"]
     scorer = build(metric, compose_config([*own, *options])).bind(captions.dataset, MemoryStore())
     if isinstance(scorer, Absent):

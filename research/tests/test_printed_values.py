@@ -11,8 +11,8 @@ from metaeval.errors import ConfigError
 from metaeval.installation import conf
 from metaeval.papers.expected import Paper, papers
 from metaeval.readers.yaml_text import read_yaml
-from metaeval.reproduce.audit import _Printed, _search, audit, audited_table
 from metaeval.reproduce.explain import PrintedValue, Search
+from research.printed_values import _Printed, _search, audit, audited_table
 
 # protocol → the values of two metrics; the first is the stated one
 GRID = {

@@ -1,8 +1,12 @@
-"""`metaeval explain audit=true`: are printed values those of the protocol that the paper states?
+"""Audit of printed values: are they those of the protocol that the paper states?
+
+    python -m research.printed_values [PAPER …] [--datasets NAME …]
 
 The rule is in `docs/audit.md`; it was written before the audit was run.
 """
 
+import argparse
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import log10
 from typing import Any, NamedTuple
@@ -11,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from metaeval.config import add_metric, build, compose_config
-from metaeval.errors import ConfigError
+from metaeval.errors import ConfigError, ends_with_status
 from metaeval.papers.expected import Paper, PaperItem, papers
 from metaeval.reproduce.chance import FOUND
 from metaeval.reproduce.explain import (
@@ -216,8 +220,14 @@ def _worth(
     return float(100 * np.mean(with_it - without_it))
 
 
-def main(names: Sequence[str], datasets: Sequence[str]) -> None:
+@ends_with_status()
+def main(arguments: Sequence[str] | None = None) -> None:
     """Print the audit of these papers and datasets, all by default; of some papers every value."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("names", nargs="*", metavar="PAPER", help="all by default")
+    parser.add_argument("--datasets", nargs="+", default=(), metavar="NAME", help="all by default")
+    given = parser.parse_args(arguments)
+    names, datasets = given.names, given.datasets
     result = audit(names, datasets=datasets)
     for paper, of_paper in result.tables.groupby("paper", sort=False):
         print(f"\n{paper}")
@@ -237,3 +247,7 @@ def main(names: Sequence[str], datasets: Sequence[str]) -> None:
     common = by_switch.sort_values("count", ascending=False, kind="stable")[:MOST_COMMON]
     print("\nSwitches of protocols that are found, by tables; points that each is worth")
     print(common.to_string(float_format="{:+.1f}".format))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
