@@ -12,6 +12,7 @@ from metaeval.stats.resampling.bootstrap import (
     IntervalEstimate,
     interval_estimate,
     percentile_interval,
+    percentile_intervals,
     resampled_means,
 )
 from metaeval.stats.resampling.items import Floats, as_scores, mean_of_known
@@ -154,7 +155,7 @@ def dose_response(
     n = int(whole.sum())
     if not n:
         return _nothing(k, len(values), floor is not None)
-    intervals = partial(_intervals, n)
+    intervals = partial(percentile_intervals, n_units=n)
     means = change[whole].mean(axis=0)
     steps = np.diff(replicates[:, :k], axis=1)
     seeds = by_seed[:, whole, :k].mean(axis=1)
@@ -179,10 +180,6 @@ def _replicates(change: Floats, counts: Counts) -> Floats:
     standard deviations from their mean."""
     bound = float(2.0 ** np.ceil(np.log2(2 * np.sqrt(change.shape[1]))))
     return bound * resampled_means(change / bound, counts)
-
-
-def _intervals(n: int, columns: Floats, level: float) -> Floats:
-    return np.array([percentile_interval(column, level, n) for column in columns.T])
 
 
 def _checked(scores: npt.ArrayLike, doses: npt.ArrayLike, counts: Counts) -> tuple[Floats, Floats]:

@@ -316,13 +316,8 @@ class WeightedCorrelations:
 
     def _pearson(self, weights: npt.NDArray[np.integer]) -> Floats:
         # einsum, not @: the order of its sums does not depend on threads
-        n, x, y, xx, yy, xy = np.einsum("ru,mu->mr", weights.astype(np.float64), self._moments)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            vx, vy, cov = xx - x * x / n, yy - y * y / n, xy - x * y / n
-            r = cov / (np.sqrt(np.maximum(vx, 0)) * np.sqrt(np.maximum(vy, 0)))
-        # a constant leaves rounding where its variance should be nothing
-        r[(vx <= 1e-12 * xx) | (vy <= 1e-12 * yy)] = np.nan
-        return np.asarray(np.clip(r, -1, 1))
+        sums = np.einsum("ru,mu->mr", weights.astype(np.float64), self._moments)
+        return pearson_of_sums(sums.T)
 
     def _merged(
         self, weights: npt.NDArray[np.integer], pairs: WeightedPairs
@@ -335,6 +330,17 @@ class WeightedCorrelations:
         )
         tau_c = _tau_c(made.surplus, made.n, made.coarsest)
         return made.spearman_rho, made.kendall_tau_b, tau_c
+
+
+def pearson_of_sums(sums: Floats) -> Floats:
+    """Pearson's r [k] from sums [k, 6] of 1, x, y, x², y² and xy; NaN where one is constant."""
+    n, x, y, xx, yy, xy = sums.T
+    with np.errstate(invalid="ignore", divide="ignore"):
+        vx, vy, cov = xx - x * x / n, yy - y * y / n, xy - x * y / n
+        r = cov / (np.sqrt(np.maximum(vx, 0)) * np.sqrt(np.maximum(vy, 0)))
+    # a constant leaves rounding where its variance should be nothing
+    r[(vx <= 1e-12 * xx) | (vy <= 1e-12 * yy)] = np.nan
+    return np.asarray(np.clip(r, -1, 1))
 
 
 def _tau_c(surplus: Floats, n: Floats, coarsest: Floats) -> Floats:

@@ -34,13 +34,13 @@ from metaeval.metrics.clipscore.metric import (
 from metaeval.metrics.clipscore.network import (
     WordTokenizer,
     _load,
-    vocabulary_of,
 )
 from metaeval.metrics.clipscore.weights import OPENAI, ClipWeights
 from metaeval.runs.records import ScoreColumn, Tally
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
 from metaeval.weights import pretrained
+from research.train.clip import vocabulary_of
 from research.weights import write_card
 from tests.precision import assert_same_scores
 
