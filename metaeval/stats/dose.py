@@ -16,7 +16,7 @@ from metaeval.stats.resampling.bootstrap import (
     resampled_means,
 )
 from metaeval.stats.resampling.items import Floats, as_scores, mean_of_known
-from metaeval.stats.resampling.replicates import rank_order_replicates
+from metaeval.stats.resampling.replicates import replicate_statistics
 
 NOT_REACHED, NO_FALL, NO_IMAGES = "not reached", "no fall", "no images"
 FEW_IMAGES = "too few images"
@@ -311,7 +311,7 @@ def dose_record(
     few = np.vstack([once, counts[:RHO_REPLICATES]])
     known: npt.NDArray[np.bool_] = np.asarray(~np.isnan(values).any(axis=0))  # [images, doses]
     for k in range(1, values.shape[2]):
-        by_seed = [rank_order_replicates(v[:, [k, 0]], [0, 1], few) for v in values]
+        by_seed = [replicate_statistics(v[:, [k, 0]], [0, 1], few).rank_order_rho for v in values]
         resampled = np.mean(by_seed, axis=0)
         n = int((known[:, k] | known[:, 0]).sum())
         rho.append(interval_estimate(float(resampled[0]), resampled[1:], confidence, n))

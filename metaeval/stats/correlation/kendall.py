@@ -107,7 +107,7 @@ def kendall(scores: npt.ArrayLike, levels: npt.ArrayLike, variant: Variant = "b"
     Missing
         An item without a score is left out; the other versions of its image stay.
     Interval
-        By resampling images (`graded_statistics`, `WeightedCorrelations`); no random part.
+        By resampling images (`graded_statistics`, `resampled_correlation`); no random part.
     Source
         M. G. Kendall (1945), The treatment of ties in ranking problems, Biometrika 33; A. Stuart
         (1953), The estimation and comparison of strengths of association in contingency tables,

@@ -186,19 +186,6 @@ def drawn_sums(tables: list[npt.NDArray[np.generic]], counts: Counts) -> list[Fl
     return np.split(resampled_sums(stacked, counts, exact=True), len(tables), axis=1)
 
 
-def falls(levels: npt.ArrayLike) -> Floats:
-    """Per image 1 where scores fall strictly from each level to the next, else 0; NaN if unknown.
-
-    `levels` is float64 [n_levels, n_images], the best level first.
-
-    >>> falls([[3.0, 3.0, 1.0], [2.0, 3.0, np.nan]])
-    array([ 1.,  0., nan])
-    """
-    table: Floats = np.asarray(levels, np.float64)
-    unknown = np.isnan(table).any(axis=0)
-    return np.where(unknown, np.nan, (np.diff(table, axis=0) < -1e-12).all(axis=0))
-
-
 _CELLS = 4_000_000  # of the weights that are in memory at once
 
 

@@ -83,23 +83,6 @@ def replicate_statistics(
     return Replicates(*(np.concatenate(parts, axis=-1) for parts in zip(*chunks, strict=True)))
 
 
-def rank_order_replicates(scores: npt.ArrayLike, levels: npt.ArrayLike, counts: Counts) -> Floats:
-    """The `rank_order_rho` of `replicate_statistics` alone, float64 [replicates], to the bit.
-
-    Arguments as there.
-    """
-    values, grades = as_table(scores, levels)
-    distinct, groups = encode(grades)
-    order, buffers = WeightedOrder.of_table(values, groups, len(distinct)), Buffers()
-    size, dtype = replicates_at_a_time(values.size), sum_type(counts, groups)
-    rhos = np.empty(len(counts))
-    for start in range(0, len(counts), size):
-        part = slice(start, start + size)
-        weights = pad_weights(counts[part].T, dtype, buffers)
-        rhos[part] = rho_of_prefixes(*order.prefixes(weights, buffers))
-    return rhos
-
-
 def _across(sums: Sums) -> list[Floats]:
     """Rank-order ρ, Spearman's ρ, Kendall's τ-b and the adjacent AUCs from their sums."""
     w, wins = sums.sizes, sums.wins

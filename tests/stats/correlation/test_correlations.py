@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 from scipy import stats
 
 from metaeval.errors import InputError
-from metaeval.stats.correlation.correlations import WeightedCorrelations, pearson, spearman
+from metaeval.stats.correlation.correlations import pearson, resampled_correlation, spearman
 from metaeval.stats.correlation.kendall import kendall, ties
 from metaeval.stats.correlation.rank_order import (
     by_equation_12,
@@ -270,24 +270,13 @@ def test_replicates_do_not_depend_on_threads() -> None:
     rng = np.random.default_rng(3)
     unit = np.repeat(np.arange(50), 4)
     scores, human = rng.normal(size=200).round(1), rng.integers(1, 5, size=200)
-    weighted = WeightedCorrelations(scores, human, unit, 50)
-    counts = bootstrap_counts(50, 700, 0)
-    one, three = weighted.of(counts, threads=1), weighted.of(counts, threads=3)
-    assert len(one.spearman) == 700
-    assert len(set(one.spearman)) > 600
-    np.testing.assert_array_equal(one, three)
-
-
-def test_weighted_correlations_compute_only_what_is_requested() -> None:
-    rng = np.random.default_rng(2)
-    x, y, unit = rng.normal(size=30), rng.integers(3, size=30), rng.integers(4, size=30)
-    one = WeightedCorrelations(x, y, unit, 4, names=("pearson",)).of(np.ones((2, 4), dtype=int))
-    assert one.pearson == pytest.approx([pearson(x, y).r] * 2, abs=TOLERANCE)
-    assert np.isnan(one.kendall_tau_b).all()
-    with pytest.raises(InputError):
-        WeightedCorrelations(x, y, unit, 3)
-    with pytest.raises(InputError):
-        WeightedCorrelations(x, y, unit, 4).of(np.ones((2, 5), dtype=int))
+    for judgements in (human.astype(np.float64), human + rng.normal(size=200)):
+        items = scores, judgements, unit, bootstrap_counts(50, 700, 0)
+        for name in ("pearson", "spearman", "kendall_tau_b"):
+            one, three = (resampled_correlation(name, *items, threads=n) for n in (1, 3))
+            assert len(one) == 700
+            assert len(set(one)) > 600
+            np.testing.assert_array_equal(one, three)
 
 
 def accuracy_by_definition(scores, human, groups, epsilon: float) -> float:
