@@ -40,7 +40,7 @@ from metaeval.results.graded import MEASURES, rows_by_metric
 from metaeval.results.measured import SETS, MeasuredResult
 from metaeval.results.trust import cell_text, matrix_rows, size_of
 from metaeval.runs import files
-from metaeval.stats.correlation.rank_order import by_equation_12, rank_order
+from metaeval.stats.correlation.rank_order import rank_order
 
 # experiment=replace and shuffle
 
@@ -79,6 +79,17 @@ def between_images(_: MeasuredResult, metric: MetricResult) -> str:
     """How much of the scores' variance is offset between images."""
     share = float(metric.numbers.facts["variance_image"] or 0.0)
     return ">99 %" if share > 0.995 else f"{100 * share:.0f} %"
+
+
+def by_equation_12(rho: float, n: int, k: int) -> float:
+    """What Eq. 12 of the paper, taken literally on midranks, gives where `rank_order` gives ρ.
+
+    1 − 6Σd²/(n(n² − 1)) holds for ranks without ties; here d are the differences of midranks, of
+    which n/k are tied at a time (n items, k levels of equal size), and Σd² is
+    (1 − ρ)·n(n² − (n/k)²)/6. For the levels 0, 1, 0, 1 in order of score, Eq. 12 gives 0.2, where
+    ρ is 0.
+    """
+    return 1 - (1 - rho) * (n**2 - (n / k) ** 2) / (n**2 - 1)
 
 
 def equation_12(run: MeasuredResult, metric: MetricResult) -> str:

@@ -20,9 +20,9 @@ from metaeval.metrics.base import Metric
 from metaeval.results.graded import MEASURES
 from metaeval.runs.records import HUMAN, Version
 from metaeval.scoring import MetricScores
-from metaeval.stats.correlation.rank_order import rank_order, rank_order_within
-from metaeval.stats.ordering.pairwise import pairwise
-from metaeval.stats.resampling.items import Floats
+from metaeval.stats.correlation.rank_order import rank_order, rank_orders_within
+from metaeval.stats.ordering.pairwise import pair_counts
+from metaeval.stats.resampling.items import Floats, mean_of_known
 
 COMPARED_SEEDS = 5
 # what four more seeds cost little of: METEOR would take minutes more, SPICE an hour
@@ -97,10 +97,12 @@ def score_seeds(
 
 def order_measures(scores: Floats, levels: Sequence[int]) -> dict[str, float]:
     """ρ, ρ within images and pairwise accuracy of a table [n_images, n_sets], higher is better."""
+    correct, tied, inverted = (int(part.sum()) for part in pair_counts(scores, levels))
+    pairs = correct + tied + inverted
     values = (
         rank_order(scores, levels).rho,
-        rank_order_within(scores, levels).rho,
-        pairwise(scores, levels).accuracy,
+        mean_of_known(rank_orders_within(scores, levels)),
+        correct / pairs if pairs else float("nan"),
     )
     return dict(zip(MEASURES, values, strict=True))
 

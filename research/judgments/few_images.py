@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from metaeval.stats.correlation.correlations import resampled_correlation
+from metaeval.stats.correlation.correlations import WeightedCorrelations
 from metaeval.stats.resampling.bootstrap import MIN_UNITS, bootstrap_counts, percentile_interval
 from metaeval.stats.resampling.items import Floats
 
@@ -34,7 +34,8 @@ def simulate(n: int, seed: int) -> list[bool]:
         return np.asarray(both / math.sqrt(2))
 
     def drawn(scores: Floats, ratings: Floats) -> Floats:
-        return resampled_correlation("pearson", scores, ratings, image, counts)
+        weighted = WeightedCorrelations(scores, ratings, image, n, names=("pearson",))
+        return weighted.of(counts, threads=1).pearson
 
     def holds(replicates: Floats, truth: float) -> bool:
         low, high = percentile_interval(replicates, 0.95, MIN_UNITS)

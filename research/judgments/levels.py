@@ -20,9 +20,9 @@ import numpy as np
 from scipy.special import ndtr
 from scipy.stats import rankdata
 
-from metaeval.stats.correlation.correlations import Statistic, resampled_correlation
+from metaeval.stats.correlation.correlations import WeightedCorrelations
 from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts
-from metaeval.stats.resampling.items import Floats, Ints
+from metaeval.stats.resampling.items import Floats
 from metaeval.stats.significance.paired_differences import paired_difference, williams_test
 
 UNITS = (5, 10, 20, 30, 100, 300)
@@ -109,9 +109,7 @@ def over_kinds(rng: Rng, n: int, effect: float, counts: Counts) -> dict[str, flo
     return tested(Drawn(float(values.mean()), replicates.mean(axis=1), smallest, moved), None)
 
 
-def of_correlation(
-    statistic: Statistic, ties: float, swaps: bool
-) -> Callable[..., dict[str, float]]:
+def of_correlation(statistic: str, ties: float, swaps: bool) -> Callable[..., dict[str, float]]:
     """Tests of two metrics' correlation with ratings of five captions an image.
 
     A share `ties` of the second metric's scores is 0, as of BLEU-4; `noise` is chosen so that both
@@ -123,9 +121,10 @@ def of_correlation(
         image, rating, a, b = captions(rng, n, noise[effect], ties)
         values, drawn = [], []
         for scores in (a, b):
-            value, replicates = with_replicates(statistic, scores, rating, image, counts)
-            values.append(value)
-            drawn.append(replicates)
+            made = WeightedCorrelations(scores, rating, image, n, (statistic,))
+            once = np.ones((1, n), dtype=np.int8)
+            values.append(float(getattr(made.of(once, 1), statistic)[0]))
+            drawn.append(getattr(made.of(counts, 1), statistic))
         p = None
         if swaps and n <= 30:
             p = exchanged(rng, a, b, rating, image, statistic)
@@ -134,35 +133,27 @@ def of_correlation(
     return test
 
 
-def with_replicates(
-    statistic: Statistic, x: Floats, y: Floats, unit: Ints, counts: Counts
-) -> tuple[float, Floats]:
-    """A correlation, and its replicates."""
-    once = np.ones((1, counts.shape[1]), dtype=counts.dtype)
-    both = np.concatenate([once, counts])
-    value, *replicates = resampled_correlation(statistic, x, y, unit, both, threads=1)
-    return float(value), np.array(replicates)
-
-
 def share_as_great(difference: float, swapped: Floats) -> float:
     """p of a permutation test: how many arrangements are as great, with the one observed."""
     return (1 + int((abs(swapped) >= abs(difference) - 1e-12).sum())) / (1 + len(swapped))
 
 
 def exchanged(
-    rng: Rng, a: Floats, b: Floats, rating: Floats, image: Floats, statistic: Statistic
+    rng: Rng, a: Floats, b: Floats, rating: Floats, image: Floats, statistic: str
 ) -> float:
     """p by the exchange of two metrics' midranks, image by image (PERM-INPUT of Deutsch et al.)."""
     n = int(image[-1]) + 1
-    both = (
+    both = WeightedCorrelations(
         np.concatenate([rankdata(a), rankdata(b)]),
         np.concatenate([rating, rating]),
         np.concatenate([image, n + image]),
+        2 * n,
+        (statistic,),
     )
     keep = rng.integers(2, size=(SWAPS, n), dtype=np.int8)
     keep = np.concatenate([np.ones((1, n), np.int8), keep])
     first, second = (
-        resampled_correlation(statistic, *both, np.concatenate(sides, axis=1), threads=1)
+        getattr(both.of(np.concatenate(sides, axis=1), 1), statistic)
         for sides in ((keep, 1 - keep), (1 - keep, keep))
     )
     observed, *swapped = first - second
@@ -180,23 +171,28 @@ def captions(rng: Rng, n: int, noise: float, ties: float) -> tuple[Floats, ...]:
     return image, rating.astype(np.float64), a, np.maximum(b, np.quantile(b, ties)) if ties else b
 
 
-def equal_noise(statistic: Statistic, ties: float) -> dict[float, float]:
+def equal_noise(statistic: str, ties: float) -> dict[float, float]:
     """Effect → the noise with which the second metric's correlation is lower by so much, in a
     large population."""
     grid = np.linspace(0.1, 3.1, 13)
-    once = np.ones((1, 16_000), dtype=np.int8)
     gaps = []
     for noise in grid:
         image, rating, a, b = captions(np.random.default_rng(1), 16_000, noise, ties)
         first, second = (
-            resampled_correlation(statistic, x, rating, image, once, threads=1)[0] for x in (a, b)
+            getattr(
+                WeightedCorrelations(x, rating, image, 16_000, (statistic,)).of(
+                    np.ones((1, 16_000), dtype=np.int8), 1
+                ),
+                statistic,
+            )[0]
+            for x in (a, b)
         )
         gaps.append(first - second)
     return {effect: float(np.interp(effect, gaps, grid)) for effect in (0.0, 0.05)}
 
 
 def of_systems(
-    statistic: Statistic, outlier: float = 0.0, df: float = np.inf
+    statistic: str, outlier: float = 0.0, df: float = np.inf
 ) -> Callable[..., dict[str, float]]:
     """Tests of two metrics' correlation with people over systems; one system may be far worse, and
     the noise of the metrics may have heavy tails (Student's t)."""
@@ -212,9 +208,9 @@ def of_systems(
         )
         values, drawn = [], []
         for scores in (a, b):
-            value, replicates = with_replicates(statistic, scores, human, np.arange(n), counts)
-            values.append(value)
-            drawn.append(replicates)
+            made = WeightedCorrelations(scores, human, np.arange(n), n, (statistic,))
+            values.append(float(getattr(made.of(np.ones((1, n), dtype=np.int8), 1), statistic)[0]))
+            drawn.append(getattr(made.of(counts, 1), statistic))
         p = tested(Drawn(values[0] - values[1], drawn[0] - drawn[1], n, n), None)
         return {**p, "Williams": williams_test(a, b, human).p_two_sided}
 

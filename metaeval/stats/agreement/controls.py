@@ -1,10 +1,12 @@
 """What agreement with people remains beyond length, and what features that see no truth reach."""
 
+from typing import Literal
+
 import numpy as np
 import numpy.typing as npt
 
 from metaeval.errors import InputError
-from metaeval.stats.correlation.correlations import Statistic, resampled_correlation
+from metaeval.stats.correlation.correlations import WeightedCorrelations
 from metaeval.stats.resampling.bootstrap import Counts, IntervalEstimate, complete_items
 from metaeval.stats.resampling.items import (
     Floats,
@@ -13,6 +15,8 @@ from metaeval.stats.resampling.items import (
     without_rounding,
 )
 from metaeval.stats.significance.paired_differences import paired_difference
+
+Statistic = Literal["pearson", "spearman", "kendall_tau_b"]
 
 
 def partial_correlation(
@@ -83,8 +87,9 @@ def _coefficients(
     """A coefficient and its replicates; the side with fewer values gives the levels."""
     if len(np.unique(a)) < len(np.unique(b)):
         a, b = b, a
-    once = np.ones((1, counts.shape[1]), dtype=counts.dtype)
-    return resampled_correlation(statistic, a, b, unit, np.concatenate([once, counts]))
+    weighted = WeightedCorrelations(a, b, unit, counts.shape[1], names=(statistic,))
+    once = np.ones((1, counts.shape[1]), dtype=np.int64)
+    return np.concatenate([getattr(weighted.of(w), statistic) for w in (once, counts)])
 
 
 _STREAM = 0xF17D  # separates the folds from other uses of the same seed

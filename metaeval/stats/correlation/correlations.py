@@ -5,20 +5,22 @@ the scores of one metric by 1 where they are kept and those of the other by 1 wh
 swapped in. Both are the same sums, so both go through here.
 """
 
-from typing import Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from metaeval.errors import InputError
 from metaeval.stats.correlation.kendall import centred_midranks, kendall
-from metaeval.stats.resampling.bootstrap import (
-    Buffers,
-    map_chunks,
-    replicates_at_a_time,
-    resampled_sums,
-    sums_by_unit,
+from metaeval.stats.resampling.bootstrap import Buffers, map_chunks, replicates_at_a_time
+from metaeval.stats.resampling.items import (
+    Floats,
+    as_scores,
+    centred,
+    encode,
+    require_aligned,
+    scored_items,
 )
-from metaeval.stats.resampling.items import Floats, Ints, centred, encode, scored_items
 from metaeval.stats.resampling.weighted import (
     WeightedOrder,
     pad_weights,
@@ -148,7 +150,7 @@ def pearson(scores: npt.ArrayLike, levels: npt.ArrayLike) -> Pearson:
     Missing
         An item without a score or without a judgement is left out.
     Interval
-        By resampling images (`resampled_correlation`); no random part.
+        By resampling images (`correlations.WeightedCorrelations`); no random part.
     Source
         K. Pearson (1895), Note on regression and inheritance in the case of two parents,
         Proceedings of the Royal Society of London 58. Equal to `scipy.stats.pearsonr` to 1e-12
@@ -171,7 +173,18 @@ def pearson(scores: npt.ArrayLike, levels: npt.ArrayLike) -> Pearson:
 
 
 NAMES = ("pearson", "spearman", "kendall_tau_b", "kendall_tau_c")
+_CHUNK = 128  # weightings at a time
 FEW_LEVELS = 64  # with more, tables of scores by levels grow heavier than sorting
+_COARSE = 1000  # distinct scores; with more, a weighting never holds fewer of them than levels
+
+
+class Correlations(NamedTuple):
+    """Four correlations, float64 [r] each; NaN where one is undefined."""
+
+    pearson: Floats
+    spearman: Floats
+    kendall_tau_b: Floats
+    kendall_tau_c: Floats
 
 
 class CorrelationValues(NamedTuple):
@@ -202,92 +215,138 @@ def correlation(statistic: str, scores: npt.ArrayLike, human: npt.ArrayLike) -> 
     return getattr(correlations(scores, human), statistic)
 
 
-Statistic = Literal["pearson", "spearman", "kendall_tau_b"]
-
-
-def resampled_correlation(
-    statistic: Statistic,
-    x: Floats,
-    y: Floats,
-    unit: Ints,
-    weights: npt.NDArray[np.integer],
-    threads: int | None = None,
-) -> Floats:
-    """A correlation of weighted items [r]: that of the items repeated as often as they weigh.
+class WeightedCorrelations:
+    """Correlations of weighted items, equal to those of the items repeated as often as they weigh.
 
     Parameters
     ----------
-    x, y
-        float64 [n], without NaN. With more than 64 distinct y, τ-b takes O(n²) time.
-    unit
+    scores, human
+        float64 [n]; an item with a NaN is left out.
+    units
         int [n] in 0 … n_units − 1: the unit (image) that each item's weight comes from.
-    weights
-        int [r, n_units].
-    threads
-        As in `map_chunks`; no number depends on it.
+    names
+        Which of `NAMES` are needed; what takes long of the others is not paid for, and NaN.
 
     Notes
     -----
-    Ties and undefined values as in `pearson`, `spearman`, `kendall`. Rank correlations are made of
-    exact sums of whole numbers: of tables of scores by levels (`WeightedOrder`) while there are
-    few levels.
+    Ties, missing scores and undefined values as in `pearson`, `spearman`, `kendall`.
+    Rank correlations are exact integer sums: of tables of scores by judgements while there are at
+    most 64 distinct judgements (`WeightedOrder`); otherwise of all pairs of items for Kendall's τ,
+    in O(n²) time.
     """
-    if statistic == "pearson":
-        x, y = centred(x), centred(y)
+
+    def __init__(
+        self,
+        scores: npt.ArrayLike,
+        human: npt.ArrayLike,
+        units: npt.ArrayLike,
+        n_units: int,
+        names: tuple[str, ...] = NAMES,
+    ) -> None:
+        x, y, unit = as_scores(scores), as_scores(human), np.asarray(units, dtype=np.int64)
+        require_aligned(scores=x, judgements=y, units=unit)
+        if len(unit) and not 0 <= unit.min() <= unit.max() < n_units:
+            raise InputError(f"a unit is not in 0 … {n_units - 1}", field="units")
+        complete = ~(np.isnan(x) | np.isnan(y))
+        self._x, self._y, self._unit = x[complete], y[complete], unit[complete]
+        self._n_units, self._names = n_units, names
+        self._ranks = bool(set(names) - {"pearson"})
+        levels, level = encode(self._y)
+        self._order: WeightedOrder | None = None
+        self._items: list[Any] = []  # of x and of y, [values, n_units]: items of a unit by value
+        if self._ranks and 1 < len(levels) <= FEW_LEVELS:
+            self._order = WeightedOrder(self._x, self._unit, level, n_units, len(levels))
+        elif self._ranks and len(levels) > 1:
+            from scipy.sparse import csr_array  # slow to import
+
+            self._codes = [encode(values)[1] for values in (self._x, self._y)]
+            for code in self._codes:
+                cells = np.ones(len(code)), (code, self._unit)
+                self._items.append(csr_array(cells, (code.max() + 1, n_units)))
+        self._moments = self._unit_moments()
+
+    def _unit_moments(self) -> Floats:
+        """float64 [6, n_units]: Σ1, Σx, Σy, Σx², Σy², Σxy of each unit's items, values centred."""
+        x, y = centred(self._x), centred(self._y)
         parts = [np.ones(len(x)), x, y, x * x, y * y, x * y]
-        return pearson_of_sums(resampled_sums(sums_by_unit(parts, unit, weights), weights))
-    levels, level = encode(y)
-    if len(levels) > FEW_LEVELS:
-        return _of_many_levels(statistic, x, y, unit, weights, threads)
-    order = WeightedOrder(x, unit, level, weights.shape[1], len(levels))
-    size = replicates_at_a_time(len(x))
+        return np.array([np.bincount(self._unit, p, minlength=self._n_units) for p in parts])
 
-    def chunk(start: int, buffers: Buffers) -> Floats:
-        drawn = pad_weights(weights[start : start + size].T, np.float64, buffers)
-        ranks = rank_correlations(order.sums(drawn, buffers, prefixes=False))
-        return ranks.spearman_rho if statistic == "spearman" else ranks.kendall_tau_b
+    def of(self, weights: npt.NDArray[np.integer], threads: int | None = None) -> Correlations:
+        """The correlations for integer weights [r, n_units], float64 [r] each.
 
-    return np.concatenate(map_chunks(chunk, range(0, len(weights), size), threads))
+        `threads` as in `map_chunks`; no number depends on it.
+        """
+        if weights.ndim != 2 or weights.shape[1] != self._n_units:
+            raise InputError(f"shape {weights.shape} is not [r, {self._n_units}]", field="weights")
 
+        surplus = np.full(len(weights), np.nan)
+        if self._items and {"kendall_tau_b", "kendall_tau_c"} & set(self._names):
+            surplus = surplus_of_pairs(self._x, self._y, self._unit, weights)
 
-def _of_many_levels(
-    statistic: Statistic,
-    x: Floats,
-    y: Floats,
-    unit: Ints,
-    weights: npt.NDArray[np.integer],
-    threads: int | None,
-) -> Floats:
-    from scipy.sparse import csr_array  # slow to import
+        def chunk(start: int, buffers: Buffers) -> list[Floats]:
+            part = slice(start, start + _CHUNK)
+            return self._chunk(weights[part], surplus[part], buffers)
 
-    codes = [encode(values)[1] for values in (x, y)]
-    each = np.ones(len(unit))
-    # [values, n_units]: items of a unit with a value
-    tables = [csr_array((each, (c, unit)), (c.max() + 1, weights.shape[1])) for c in codes]
-    size = replicates_at_a_time(len(x))
+        parts = map_chunks(chunk, range(0, len(weights), _CHUNK), threads)
+        if not parts:
+            return Correlations(*[np.empty(0)] * 4)
+        return Correlations(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
-    def tau_denominator(start: int, _: Buffers) -> Floats:
-        sizes = [table @ weights[start : start + size].T for table in tables]
-        untied = [(s.sum(axis=0) ** 2 - (s * s).sum(axis=0)) / 2 for s in sizes]
-        return np.sqrt(untied[0]) * np.sqrt(untied[1])
+    def _chunk(
+        self, weights: npt.NDArray[np.integer], surplus: Floats, buffers: Buffers
+    ) -> list[Floats]:
+        r = len(weights)
+        undefined = np.full(r, np.nan)
+        linear = self._pearson(weights) if "pearson" in self._names else undefined
+        if self._items:
+            return [linear, *self._of_many_levels(weights, surplus)]
+        if self._order is None:
+            return [linear, undefined, undefined, undefined]
+        size = replicates_at_a_time(len(self._x))
+        parts = [
+            self._rank_sums(weights[start : start + size], self._order, buffers)
+            for start in range(0, r, size)
+        ]
+        return [linear, *(np.concatenate(column) for column in zip(*parts, strict=True))]
 
-    def rho(start: int, _: Buffers) -> Floats:
-        drawn = weights[start : start + size].T
-        sizes = [table @ drawn for table in tables]
-        ranks = [centred_midranks(s) for s in sizes]
+    def _rank_sums(
+        self, weights: npt.NDArray[np.integer], order: WeightedOrder, buffers: Buffers
+    ) -> list[Floats]:
+        """Spearman's ρ, τ-b and τ-c by sums over the order of the scores."""
+        # A product of two sizes is the greatest sum of whole numbers: at most (n / 2)². Where
+        # int32 does not hold it, float64 does, exactly, and quicker than int64.
+        heaviest = int((weights @ np.bincount(self._unit, minlength=self._n_units)).max())
+        dtype = np.int32 if heaviest**2 / 4 < np.iinfo(np.int32).max else np.float64
+        sums = order.sums(pad_weights(weights.T, dtype, buffers), buffers, prefixes=False)
+        ranks = rank_correlations(sums)
+        coarsest = (sums.sizes > 0).sum(axis=0).astype(np.float64)
+        if order.n_values <= _COARSE:  # the scores may be the coarser side
+            _, code = encode(self._x)
+            distinct = [np.count_nonzero(np.bincount(code, row[self._unit])) for row in weights]
+            coarsest = np.minimum(coarsest, distinct)
+        tau_c = _tau_c(ranks.surplus, sums.sizes.sum(axis=0), coarsest)
+        return [ranks.spearman_rho, ranks.kendall_tau_b, tau_c]
+
+    def _pearson(self, weights: npt.NDArray[np.integer]) -> Floats:
+        # einsum, not @: the order of its sums does not depend on threads
+        sums = np.einsum("ru,mu->mr", weights.astype(np.float64), self._moments)
+        return pearson_of_sums(sums.T)
+
+    def _of_many_levels(self, weights: npt.NDArray[np.integer], surplus: Floats) -> list[Floats]:
+        """Spearman's ρ, τ-b and τ-c, of concordant less discordant pairs."""
+        drawn = weights.T.astype(np.float64)
+        sizes = [table @ drawn for table in self._items]  # items with each value
+        ranks = [centred_midranks(each) for each in sizes]
         spread = [np.einsum("vr,vr,vr->r", s, k, k) for s, k in zip(sizes, ranks, strict=True)]
-        first, second = (k[code] for k, code in zip(ranks, codes, strict=True))
-        covariance = np.einsum("ir,ir,ir->r", first, second, drawn[unit])
+        first, second = (k[code] for k, code in zip(ranks, self._codes, strict=True))
+        covariance = np.einsum("ir,ir,ir->r", first, second, drawn[self._unit])
+        n = sizes[0].sum(axis=0)
+        untied = [(n * n - np.einsum("vr,vr->r", s, s)) / 2 for s in sizes]
+        coarsest = np.min([(s > 0).sum(axis=0) for s in sizes], axis=0).astype(np.float64)
         with np.errstate(invalid="ignore", divide="ignore"):
-            return covariance / (np.sqrt(spread[0]) * np.sqrt(spread[1]))
-
-    starts = range(0, len(weights), size)
-    if statistic == "spearman":
-        return np.concatenate(map_chunks(rho, starts, threads))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return surplus_of_pairs(x, y, unit, weights) / np.concatenate(
-            map_chunks(tau_denominator, starts, threads)
-        )
+            rho = covariance / (np.sqrt(spread[0]) * np.sqrt(spread[1]))
+            tau = surplus / (np.sqrt(untied[0]) * np.sqrt(untied[1]))
+        return [rho, tau, _tau_c(surplus, n, coarsest)]
 
 
 def pearson_of_sums(sums: Floats) -> Floats:
@@ -299,3 +358,10 @@ def pearson_of_sums(sums: Floats) -> Floats:
     # a constant leaves rounding where its variance should be nothing
     r[(vx <= 1e-12 * xx) | (vy <= 1e-12 * yy)] = np.nan
     return np.asarray(np.clip(r, -1, 1))
+
+
+def _tau_c(surplus: Floats, n: Floats, coarsest: Floats) -> Floats:
+    """τ-c [r] from concordant − discordant pairs, items, and the fewer of the distinct values."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        tau = 2 * surplus / n**2 * (coarsest / (coarsest - 1))
+    return np.where(coarsest > 1, tau, np.nan)

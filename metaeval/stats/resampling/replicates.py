@@ -20,12 +20,26 @@ from metaeval.stats.resampling.weighted import (
 
 
 class Replicates(NamedTuple):
-    """Each statistic's values, float64 [replicates]; NaN where a replicate leaves it undefined."""
+    """Each statistic's values, float64 [replicates]; NaN where a replicate leaves it undefined.
+
+    Attributes
+    ----------
+    rank_order_rho, spearman_rho, kendall_tau_b
+        `rank_order`, `spearman` and `kendall` over all scored items.
+    adjacent_auc
+        [n_levels − 1, replicates]: `auc` of each level with the next higher one, ascending; sets at
+        equal levels are pooled. A level none of whose items is scored stays in its place.
+    pairwise_accuracy, inversion_rate
+        Shares, of the pairs of all images (`pair_counts`), of those in the order of their levels
+        and in the opposite one; ties are the rest.
+    monotone_rate
+        The share of the complete images that are monotone (`monotone_flags`).
+    """
 
     rank_order_rho: Floats
     spearman_rho: Floats
     kendall_tau_b: Floats
-    adjacent_auc: Floats  # [n_levels − 1, replicates]
+    adjacent_auc: Floats
     pairwise_accuracy: Floats
     inversion_rate: Floats
     monotone_rate: Floats

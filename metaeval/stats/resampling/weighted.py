@@ -89,10 +89,14 @@ class Sums(NamedTuple):
 
 
 class RankCorrelations(NamedTuple):
-    """What r replicates say of ranks, float64 [r] each; NaN where it is undefined."""
+    """What r replicates say of ranks, float64 [r] each; NaN where it is undefined.
+
+    `surplus` is the number of concordant minus that of discordant pairs.
+    """
 
     spearman_rho: Floats
     kendall_tau_b: Floats
+    surplus: Floats
 
 
 def rank_correlations(sums: Sums) -> RankCorrelations:
@@ -113,6 +117,7 @@ def rank_correlations(sums: Sums) -> RankCorrelations:
         return RankCorrelations(
             covariance / (np.sqrt(score_variance) * np.sqrt(level_variance)),
             surplus / (np.sqrt(score_pairs) * np.sqrt(level_pairs)),
+            surplus,
         )
 
 

@@ -1,7 +1,7 @@
 """Weighted statistics against the same statistics on physically resampled arrays; intervals."""
 
 import math
-from typing import get_args
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -10,10 +10,10 @@ from scipy import stats
 
 from metaeval.errors import InputError
 from metaeval.stats.correlation import correlations
-from metaeval.stats.correlation.correlations import Statistic, resampled_correlation, spearman
+from metaeval.stats.correlation.correlations import WeightedCorrelations, spearman
 from metaeval.stats.correlation.kendall import kendall
-from metaeval.stats.correlation.rank_order import rank_order, rank_order_within, rank_orders_within
-from metaeval.stats.ordering.pairwise import adjacent_auc, monotone, pairwise
+from metaeval.stats.correlation.rank_order import rank_order, rank_orders_within
+from metaeval.stats.ordering.pairwise import auc, monotone_flags, pair_counts
 from metaeval.stats.resampling import replicates as module
 from metaeval.stats.resampling.bootstrap import (
     MIN_UNITS,
@@ -21,6 +21,7 @@ from metaeval.stats.resampling.bootstrap import (
     percentile_interval,
     resampled_means,
 )
+from metaeval.stats.resampling.items import mean_of_known
 from metaeval.stats.resampling.replicates import replicate_statistics
 from metaeval.stats.resampling.weighted import sum_type, surplus_of_pairs
 
@@ -50,15 +51,18 @@ def example(kind: str, n: int = 60, seed: int = 0) -> tuple[np.ndarray, np.ndarr
 
 def plain(scores: np.ndarray, levels: np.ndarray) -> list[float]:
     """Every statistic that has an interval, in the order of `flat`."""
-    pairs = pairwise(scores, levels)
+    pairs = np.array(pair_counts(scores, levels)).sum(axis=1)
+    correct, _, inverted = pairs / pairs.sum() if pairs.sum() else [math.nan] * 3
+    in_order, complete = (flags.sum() for flags in monotone_flags(scores, levels))
+    by_level = [scores[:, levels == level] for level in np.unique(levels)]
     return [
         rank_order(scores, levels).rho,
         spearman(scores, levels).rho,
         kendall(scores, levels).tau,
-        *adjacent_auc(scores, levels),
-        pairs.accuracy,
-        pairs.inversions,
-        monotone(scores, levels).rate,
+        *(auc(low, high) for low, high in pairwise(by_level)),
+        correct,
+        inverted,
+        in_order / complete if complete else math.nan,
     ]
 
 
@@ -187,7 +191,8 @@ def test_the_mean_of_the_images_drawn() -> None:
     for row, mean in zip(counts, means, strict=True):
         drawn = np.repeat(scores, row, axis=0)
         # values are rounded to 2^-30
-        assert mean == pytest.approx(rank_order_within(drawn, range(4)).rho, abs=2**-30)
+        expected = mean_of_known(rank_orders_within(drawn, range(4)))
+        assert mean == pytest.approx(expected, abs=2**-30)
 
 
 def test_shapes_are_checked() -> None:
@@ -205,13 +210,14 @@ def test_equal_to_scipy_on_repeated_items(n: int, x_values: int, y_values: int) 
     y[:2] = 0, 1
     unit = rng.integers(0, n // 3, n)
     weights = rng.integers(0, 4, (40, n // 3))
-    made = [resampled_correlation(name, x, y, unit, weights) for name in get_args(Statistic)]
+    made = WeightedCorrelations(x, y, unit, n // 3).of(weights)
     for k in (0, 1, 31, 32, 39):  # on both sides of a chunk's edge
         repeated = [np.repeat(v, weights[k][unit]) for v in (x, y)]
         expected = [
             stats.pearsonr(*repeated).statistic,
             stats.spearmanr(*repeated).statistic,
             stats.kendalltau(*repeated).statistic,
+            stats.kendalltau(*repeated, variant="c").statistic,
         ]
         assert [float(column[k]) for column in made] == pytest.approx(expected, abs=1e-12)
 
@@ -222,13 +228,14 @@ def test_large_weights_stay_exact(monkeypatch: pytest.MonkeyPatch) -> None:
     items = np.array([1.0, 2, 3]), np.array([1.0, 3, 2]), np.arange(3)
     weights = np.array([[50_000, 50_000, 50_000], [1, 1, 1], [0, 0, 5]])
     assert surplus_of_pairs(*items, weights).tolist() == [2.5e9, 1, 0]
-    for name, expected in (("kendall_tau_b", 1 / 3), ("spearman", 0.5)):
-        made = resampled_correlation(name, *items, weights)
-        assert made[:2] == pytest.approx([expected] * 2, abs=1e-12)
-        assert np.isnan(made[2])
+    made = WeightedCorrelations(*items, 3).of(weights)
+    assert made.kendall_tau_b[:2] == pytest.approx([1 / 3, 1 / 3], abs=1e-12)
+    assert made.spearman[:2] == pytest.approx([0.5, 0.5], abs=1e-12)
+    assert np.isnan([made.kendall_tau_b[2], made.spearman[2]]).all()
 
 
 def test_one_pair_of_items_has_a_tau(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(correlations, "FEW_LEVELS", 0)
     items = np.array([1.0, 2]), np.array([2.0, 1]), np.arange(2)
-    assert resampled_correlation("kendall_tau_b", *items, np.array([[1, 1]])).tolist() == [-1]
+    made = WeightedCorrelations(*items, 2).of(np.array([[1, 1]]))
+    assert made.kendall_tau_b.tolist() == [-1]
