@@ -17,13 +17,14 @@ import numpy as np
 import torch
 
 from metaeval.metrics.language_model.network import CaptionLanguageModel, LanguageShape
-from metaeval.text.vocabulary import PAD, batch
+from metaeval.text.vocabulary import PAD
 from research.train.dataset import (
     add_data_options,
     command_line,
     read_caption_data,
 )
 from research.train.loop import TrainingSettings, fit
+from research.vocabulary import batch
 from research.weights import half, save_weights
 
 BATCH = 64

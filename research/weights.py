@@ -29,6 +29,7 @@ from metaeval.weights.pretrained import (
     image_keys,
     read_weights,
 )
+from research.vocabulary import save_vocabulary
 
 
 def write_card(
@@ -88,7 +89,7 @@ def save_weights(
     if lost:
         raise ValueError(f"a card needs a text for {', '.join(lost)}")
     folder.mkdir(parents=True, exist_ok=True)
-    vocabulary.save(folder / VOCABULARY)
+    save_vocabulary(vocabulary, folder / VOCABULARY)
     seen = np.sort(image_keys(dataset))
     write_card(folder, model, card, seen)
     return read_weights(folder)

@@ -25,7 +25,6 @@ from metaeval.reproduce.task import OVERVIEW
 from metaeval.results.graded import MEASURES
 from metaeval.results.measured import SETS, MeasuredResult
 from metaeval.results.trust import cell_text, matrix_rows, size_of
-from metaeval.stats.correlation.rank_order import by_equation_12
 
 # experiment=replace and shuffle
 
@@ -50,6 +49,17 @@ def of_shuffle(results: Sequence[Result]) -> str:
     table = run.table().dropna(subset=POOLED).sort_values(POOLED, ascending=False)
     columns = ["metric", *MEASURES, "monotone_rate", "variance_image"]
     return controls_in_italics(run, markdown(table[columns]))
+
+
+def by_equation_12(rho: float, n: int, k: int) -> float:
+    """What Eq. 12 of the paper, taken literally on midranks, gives where `rank_order` gives ρ.
+
+    1 − 6Σd²/(n(n² − 1)) holds for ranks without ties; here d are the differences of midranks, of
+    which n/k are tied at a time (n items, k levels of equal size), and Σd² is
+    (1 − ρ)·n(n² − (n/k)²)/6. For the levels 0, 1, 0, 1 in order of score, Eq. 12 gives 0.2, where
+    ρ is 0.
+    """
+    return 1 - (1 - rho) * (n**2 - (n / k) ** 2) / (n**2 - 1)
 
 
 def equation_12(results: Sequence[Result]) -> str:

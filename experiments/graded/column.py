@@ -22,7 +22,7 @@ from metaeval.results.base import Cell, Estimate, Measured
 from metaeval.results.comparison import AgainstControl, Comparisons, Power
 from metaeval.results.graded import CEILING, MEASURES, SWEEP_MEASURES, dose_rows, record_cells
 from metaeval.results.resampled import Resampled
-from metaeval.stats.correlation.rank_order import rank_order, rank_order_within, rank_orders_within
+from metaeval.stats.correlation.rank_order import rank_order, rank_orders_within
 from metaeval.stats.dose import dose_record
 from metaeval.stats.ordering.graded import (
     GradedRecord,
@@ -30,8 +30,9 @@ from metaeval.stats.ordering.graded import (
     graded_result,
     selected_statistics,
 )
-from metaeval.stats.ordering.pairwise import pairwise, worst_first, worst_inversion
+from metaeval.stats.ordering.pairwise import pair_counts, worst_first, worst_inversion
 from metaeval.stats.resampling.bootstrap import Counts, defined_replicates, resampled_means
+from metaeval.stats.resampling.items import mean_of_known
 from metaeval.stats.resampling.replicates import Replicates, replicate_statistics
 from metaeval.stats.significance.comparison import on_common_items, resampled_difference
 from metaeval.stats.significance.paired_differences import (
@@ -246,10 +247,12 @@ def _comparable(
 
 def order_measures(scores: Floats, levels: Sequence[int]) -> dict[str, float]:
     """ρ, ρ within images and pairwise accuracy of a table [n_images, n_sets], higher is better."""
+    correct, tied, inverted = (int(part.sum()) for part in pair_counts(scores, levels))
+    pairs = correct + tied + inverted
     values = (
         rank_order(scores, levels).rho,
-        rank_order_within(scores, levels).rho,
-        pairwise(scores, levels).accuracy,
+        mean_of_known(rank_orders_within(scores, levels)),
+        correct / pairs if pairs else float("nan"),
     )
     return dict(zip(MEASURES, values, strict=True))
 

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.cores import core_count
-from metaeval.data.coco.files import search_bases
+from metaeval.data.coco.files import annotation_files, search_bases
 from metaeval.data.coco.objects import coco_objects
 from metaeval.data.dataset import (
     Absent,
@@ -170,7 +170,7 @@ def paths_of(dataset: CaptionDataset) -> list[Path | None]:
 def decoded(
     paths: Sequence[Path], preprocess: Callable[[Any], torch.Tensor], batch: int
 ) -> Iterator[tuple[list[int], torch.Tensor | None]]:
-    """Preprocessed images, batch by batch; the next two are read while one is being used.
+    """Preprocessed images, batch by batch, each read by several threads.
 
     Yields the positions of a batch's readable images and their pixels [n, 3, h, w], `None` where
     none is readable. An unreadable file is named in a warning and left out.
@@ -186,19 +186,10 @@ def decoded(
             return None
 
     with ThreadPoolExecutor(reader_threads()) as pool:
-        starts = list(range(0, len(paths), batch))
-        pending = [[pool.submit(read, j) for j in _span(s, batch, len(paths))] for s in starts[:2]]
-        for number, start in enumerate(starts):
-            if number + 2 < len(starts):
-                ahead = _span(starts[number + 2], batch, len(paths))
-                pending.append([pool.submit(read, j) for j in ahead])
-            pixels = [job.result() for job in pending.pop(0)]
+        for start in range(0, len(paths), batch):
+            pixels = pool.map(read, range(start, min(start + batch, len(paths))))
             readable = {start + k: each for k, each in enumerate(pixels) if each is not None}
             yield list(readable), torch.stack(list(readable.values())) if readable else None
-
-
-def _span(start: int, batch: int, n: int) -> range:
-    return range(start, min(start + batch, n))
 
 
 def _state(path: Path | None) -> bytes | None:
@@ -368,12 +359,7 @@ def annotated_dataset(
 
 def instances_files(data: str | Path | None = None) -> list[Path]:
     """The instances files in the data folder."""
-    paths = [
-        base / "annotations" / f"instances_{split}.json"
-        for split in SPLITS
-        for base in search_bases(data=data)
-    ]
-    return [path for path in dict.fromkeys(paths) if path.is_file()]
+    return annotation_files([f"instances_{split}" for split in SPLITS], data)
 
 
 def _objects(

@@ -11,6 +11,7 @@ from metaeval.data.fields import Fields, rename_fields
 from metaeval.data.identity import IdJoin
 from metaeval.data.own.tables import read_table, table_files
 from metaeval.data.records import check_id, json_type
+from metaeval.data.rows import Row
 from metaeval.data.tidy import Tidy, count_captions
 from metaeval.errors import ConfigError, InputError
 from metaeval.readers.files import user_path
@@ -59,27 +60,26 @@ def read_system_captions(
     notes = list(table.notes)
     rows = [(where, _with_caption(record)) for where, record in table.rows]
     required = ("image_id", "caption")
-    records = list(rename_fields(rows, fields, required, path, notes, option="task.fields"))
-    ids = [check_id(record["image_id"], path, where, "image_id") for where, record in records]
+    tidy = Tidy()
+    renamed = rename_fields(rows, fields, required, path, notes, option="task.fields")
+    records = [Row(record, path, where, tidy) for where, record in renamed]
+    ids = [row.id() for row in records]
     join = IdJoin(known, ids)
     captions: dict[ImageId, str] = {}
     place: dict[ImageId, str] = {}
-    tidy = Tidy()
-    for (where, record), written in zip(records, ids, strict=True):
+    for row, written in zip(records, ids, strict=True):
         image_id = join.of(written)
         if image_id is None:
-            image_id = known_image_id(written, known, path, where)
+            image_id = known_image_id(written, known, path, row.where)
         if image_id in place:
             hint = "; is this a captions file instead of a system's results?"
-            raise InputError(
+            raise row.error(
                 f"{written!r} occurs twice: {place[image_id]} has it too"
-                f"{hint * where.startswith('annotations')}",
-                file=path,
-                record=where,
-                field="image_id",
+                f"{hint * row.where.startswith('annotations')}",
+                "image_id",
             )
-        place[image_id] = where
-        captions[image_id] = tidy.read(record["caption"], file=path, record=where, field="caption")
+        place[image_id] = row.where
+        captions[image_id] = row.caption("caption")
     empty = sum(not caption for caption in captions.values())
     joined = join.note(path)
     for note in joined:

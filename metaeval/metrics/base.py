@@ -347,8 +347,9 @@ class Scorer(ABC):
 
     @property
     def explains(self) -> bool:
-        """Return whether the metric implements `explain`."""
-        return type(self).explain is not Scorer.explain
+        """Return whether the metric implements `explain` or `explain_all`."""
+        kind = type(self)
+        return (kind.explain, kind.explain_all) != (Scorer.explain, Scorer.explain_all)
 
     def explain(self, caption: str, image_index: int) -> Mapping[str, object] | None:
         """Explain this caption's score, for the report's drill-down; `None` if unknown.
@@ -373,7 +374,9 @@ class Scorer(ABC):
 
         `values`, in all except the first, is column → score.
         """
-        return None
+        if not self.explains:
+            return None
+        return self.explain_all([caption], np.array([image_index]))[0]
 
     def explain_all(
         self, captions: Sequence[str], image_index: npt.NDArray[np.intp]

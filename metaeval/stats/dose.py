@@ -12,10 +12,11 @@ from metaeval.stats.resampling.bootstrap import (
     IntervalEstimate,
     interval_estimate,
     percentile_interval,
+    percentile_intervals,
     resampled_means,
 )
 from metaeval.stats.resampling.items import Floats, as_scores, mean_of_known
-from metaeval.stats.resampling.replicates import rank_order_replicates
+from metaeval.stats.resampling.replicates import replicate_statistics
 
 NOT_REACHED, NO_FALL, NO_IMAGES = "not reached", "no fall", "no images"
 FEW_IMAGES = "too few images"
@@ -154,7 +155,7 @@ def dose_response(
     n = int(whole.sum())
     if not n:
         return _nothing(k, len(values), floor is not None)
-    intervals = partial(_intervals, n)
+    intervals = partial(percentile_intervals, n_units=n)
     means = change[whole].mean(axis=0)
     steps = np.diff(replicates[:, :k], axis=1)
     seeds = by_seed[:, whole, :k].mean(axis=1)
@@ -179,10 +180,6 @@ def _replicates(change: Floats, counts: Counts) -> Floats:
     standard deviations from their mean."""
     bound = float(2.0 ** np.ceil(np.log2(2 * np.sqrt(change.shape[1]))))
     return bound * resampled_means(change / bound, counts)
-
-
-def _intervals(n: int, columns: Floats, level: float) -> Floats:
-    return np.array([percentile_interval(column, level, n) for column in columns.T])
 
 
 def _checked(scores: npt.ArrayLike, doses: npt.ArrayLike, counts: Counts) -> tuple[Floats, Floats]:
@@ -314,7 +311,7 @@ def dose_record(
     few = np.vstack([once, counts[:RHO_REPLICATES]])
     known: npt.NDArray[np.bool_] = np.asarray(~np.isnan(values).any(axis=0))  # [images, doses]
     for k in range(1, values.shape[2]):
-        by_seed = [rank_order_replicates(v[:, [k, 0]], [0, 1], few) for v in values]
+        by_seed = [replicate_statistics(v[:, [k, 0]], [0, 1], few).rank_order_rho for v in values]
         resampled = np.mean(by_seed, axis=0)
         n = int((known[:, k] | known[:, 0]).sum())
         rho.append(interval_estimate(float(resampled[0]), resampled[1:], confidence, n))

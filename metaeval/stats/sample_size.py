@@ -9,6 +9,7 @@ from scipy.special import ndtri
 from scipy.stats import norm
 
 from metaeval.errors import InputError
+from metaeval.stats.correlation.correlations import pearson_of_sums
 from metaeval.stats.resampling.bootstrap import (
     Counts,
     IntervalEstimate,
@@ -209,8 +210,9 @@ def label_efficiency(
         return IntervalEstimate(math.nan, math.nan, math.nan, n)
     x, y = (values - values.mean() for values in (scaled(x), scaled(y)))
     table = sums_by_unit((np.ones(n), x, y, x * x, y * y, x * y), unit, counts)
-    r = _r(table.sum(axis=0, keepdims=True))
-    drawn = defined_replicates(_r(resampled_sums(table, counts)), len(np.unique(unit)))
+    r = pearson_of_sums(table.sum(axis=0, keepdims=True))
+    drawn = pearson_of_sums(resampled_sums(table, counts))
+    drawn = defined_replicates(drawn, len(np.unique(unit)))
     low_r, high_r = _interval_of_r(float(r[0]), drawn, confidence)
     value, low, high = _efficiencies(float(r[0]), low_r, high_r, n_labels)
     return IntervalEstimate(value, low, high, n)
@@ -238,10 +240,3 @@ def _interval_of_r(r: float, replicates: Floats, confidence: float) -> tuple[flo
         return r, r
     half = -float(ndtri((1 - confidence) / 2)) * float(drawn.std(ddof=1))
     return math.tanh(math.atanh(r) - half), math.tanh(math.atanh(r) + half)
-
-
-def _r(sums: Floats) -> Floats:
-    n, x, y, xx, yy, xy = sums.T
-    with np.errstate(invalid="ignore", divide="ignore"):
-        r = (xy - x * y / n) / np.sqrt(np.maximum((xx - x * x / n) * (yy - y * y / n), 0))
-    return np.asarray(np.clip(r, -1, 1))  # rounding can exceed 1

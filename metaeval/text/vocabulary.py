@@ -9,12 +9,11 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,9 +23,6 @@ from metaeval.data.dataset import Absent
 from metaeval.errors import InputError
 from metaeval.readers.files import read_json
 from metaeval.text.tokenizers.base import get
-
-if TYPE_CHECKING:
-    import torch
 
 SPECIAL = ("<pad>", "<start>", "<end>", "<unk>")
 PAD, START, END, UNK = range(4)
@@ -58,16 +54,6 @@ class Vocabulary:
         if tokenizer not in (PTB, NLTK):
             raise ValueError(f"the tokenizer must be '{PTB}' or '{NLTK}', not {tokenizer!r:.40}")
 
-    @classmethod
-    def build(cls, captions: Iterable[str], min_count: int = 4) -> Vocabulary:
-        """The words that occur at least `min_count` times in the captions, sorted.
-
-        Captions are split by the PTB tokeniser.
-        """
-        counts = Counter(word for words in tokenise(list(captions)) for word in words)
-        frequent = sorted(w for w, c in counts.items() if c >= min_count and w not in SPECIAL)
-        return cls((*SPECIAL, *frequent))
-
     def __len__(self) -> int:
         return len(self.words)
 
@@ -95,12 +81,6 @@ class Vocabulary:
         text = json.dumps([self.tokenizer, *self.words])
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
-    def save(self, path: Path) -> None:
-        """Write what `load` reads of SCAN's form; overwrites."""
-        value: dict[str, object] = {"word2idx": self._numbers, "tokenizer": self.tokenizer}
-        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-        path.write_text(text + "\n", encoding="utf-8")
-
     @classmethod
     def load(cls, path: Path) -> Vocabulary:
         """Read a file of SCAN's form; where it names no tokeniser, that is SCAN's own, "nltk".
@@ -116,11 +96,19 @@ class Vocabulary:
         words: list[str | None] = [None] * len(numbers)
         for word, number in numbers.items():
             if type(number) is not int or not 0 <= number < len(words):
-                problem = f"must be a whole number in 0…{len(words) - 1:,}, not {number!r:.40}"
-                raise InputError(problem, file=path, record=f"word {word!r:.40}", field="word2idx")
+                raise InputError(
+                    f"must be a whole number in 0…{len(words) - 1:,}, not {number!r:.40}",
+                    file=path,
+                    record=f"word {word!r:.40}",
+                    field="word2idx",
+                )
             if words[number] is not None:
-                problem = f"has the number {number} of {words[number]!r:.40}"
-                raise InputError(problem, file=path, record=f"word {word!r:.40}", field="word2idx")
+                raise InputError(
+                    f"has the number {number} of {words[number]!r:.40}",
+                    file=path,
+                    record=f"word {word!r:.40}",
+                    field="word2idx",
+                )
             words[number] = word
         try:
             return cls([word for word in words if word is not None], value.get("tokenizer", NLTK))
@@ -150,14 +138,6 @@ def pad_sequences(sequences: Sequence[Sequence[int]]) -> tuple[Ints, Ints]:
     inside = np.arange(out.shape[1])[None, :] < lengths[:, None]
     out[inside] = [number for each in sequences for number in each]
     return out, lengths
-
-
-def batch(sequences: Sequence[Sequence[int]]) -> tuple[torch.Tensor, torch.Tensor]:
-    """`pad_sequences`, as tensors."""
-    import torch
-
-    tokens, lengths = pad_sequences(sequences)
-    return torch.from_numpy(tokens), torch.from_numpy(lengths)
 
 
 # nltk's word_tokenize first parts sentences with trained data; in a caption that is where a full

@@ -3,6 +3,7 @@
 import lzma
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from metaeval.data.scenes.cast import THINGS
 from metaeval.data.scenes.graph import SceneGraph
@@ -49,10 +50,38 @@ def instances_json(graphs: Sequence[SceneGraph], split: str, side: int = 336) ->
     )
 
 
+def graph_to_json(g: SceneGraph) -> dict[str, Any]:
+    """What `SceneGraph.from_json` reads: plain lists, numbers, strings; keys in a fixed order."""
+    return {
+        "image_id": g.image_id,
+        "width": g.width,
+        "height": g.height,
+        "setting": g.setting,
+        "light": g.light,
+        "decor": list(g.decor),
+        "objects": [
+            {
+                "category": o.category,
+                "kind": o.kind,
+                "attributes": dict(o.attributes),
+                "box": list(o.box),
+                "group": o.group,
+                "looks": dict(o.looks),
+                "layer": o.layer,
+            }
+            for o in g.objects
+        ],
+        "relations": [list(r) for r in g.relations],
+        "group_relations": [list(r) for r in g.group_relations],
+        "captions": [{"text": c.text, "marks": [list(m) for m in c.marks]} for c in g.captions],
+        "backdrop": dict(g.backdrop),
+    }
+
+
 def graphs_json(graphs: Sequence[SceneGraph], split: str) -> bytes:
     """The scene graphs with their captions' alignment."""
     return to_json_bytes(
-        {"info": {**INFO, "split": split}, "scene_graphs": [g.to_json() for g in graphs]}
+        {"info": {**INFO, "split": split}, "scene_graphs": [graph_to_json(g) for g in graphs]}
     )
 
 
@@ -83,5 +112,5 @@ def export(
 
 def freeze(graphs: Sequence[SceneGraph], path: Path) -> None:
     """Write the file that the package ships: one scene a line, compressed."""
-    lines = b"".join(to_json_bytes(g.to_json()) + b"\n" for g in graphs)
+    lines = b"".join(to_json_bytes(graph_to_json(g)) + b"\n" for g in graphs)
     path.write_bytes(lzma.compress(lines, preset=9 | lzma.PRESET_EXTREME))

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 import torch
 
-from metaeval.metrics.faier.network import FaierNetwork, Nodes, Seen
+from metaeval.metrics.faier.network import FaierNetwork, Seen
+from research.train.networks import Nodes
 
 Unions = list[torch.Tensor]
 

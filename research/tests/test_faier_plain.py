@@ -6,6 +6,7 @@ import torch
 
 from metaeval.metrics.faier.network import level_score
 from research.tests import faier_plain as plain
+from research.train.networks import TextBatch, read_nodes
 from tests.metrics.faier.faier_cases import TEXTS, Loops, captions, model, regions
 from tests.metrics.faier.test_matcher import REFERENCES
 
@@ -17,7 +18,8 @@ def parts(**options):
     features, boxes, mask = regions().tensors()
     see = features.double(), boxes.double(), mask
     with torch.no_grad():
-        return net, Loops(net), see, net.read(captions().take(np.arange(len(TEXTS))))
+        texts = TextBatch.of(captions(), np.arange(len(TEXTS)))
+        return net, Loops(net), see, read_nodes(net.text, texts)
 
 
 @pytest.mark.parametrize("relations", [True, False])

@@ -16,6 +16,7 @@ from metaeval.text.scene_graphs.parse import TripletParser
 from metaeval.vision.regions.gold import CATEGORIES, GoldRegions
 from metaeval.weights import pretrained
 from research.tests import faier_plain as plain
+from research.train.networks import TextBatch, read_nodes
 
 
 @pytest.fixture(scope="module")
@@ -49,16 +50,16 @@ def test_a_word_by_the_plain_model(scenes: CaptionDataset) -> None:
     features, boxes, mask = regions.tensors()
     gold, other = [], []
     for i, references in enumerate(few.references):
-        nodes = model.read(
-            parse_and_encode(references, TripletParser(), vocabulary).take(np.arange(4))
-        )
+        parsed = parse_and_encode(references, TripletParser(), vocabulary)
+        nodes = read_nodes(model.text, TextBatch.of(parsed, np.arange(4)))
         one = slice(i, i + 1)
         seen = model.see(features[one], boxes[one], mask[one])
         union, *_ = plain.unite(model, seen, 0, nodes, range(4))
         scores: dict[bool, list[float]] = {True: [], False: []}
         for category, word in known:
-            text = parse_and_encode([f"a {word}"], TripletParser(), vocabulary).take(np.array([0]))
-            tokens = model.read(text).objects[0, 2:-1]
+            text = parse_and_encode([f"a {word}"], TripletParser(), vocabulary)
+            read = read_nodes(model.text, TextBatch.of(text, np.array([0])))
+            tokens = read.objects[0, 2:-1]
             best = (tokens @ union.T).max(dim=1).values.mean()
             scores[category in regions.labels[i]].append(float(best))
         gold.append(np.mean(scores[True]))

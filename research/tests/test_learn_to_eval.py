@@ -19,6 +19,7 @@ from metaeval.vision.regions.gold import GoldRegions
 from metaeval.weights.pretrained import read_weights
 from research.learn_to_eval import DRAWN, OwnedCaptions, bag_numbers, main, replaced, shuffled
 from research.train.dataset import CaptionData
+from research.vocabulary import build_vocabulary
 from tests.metrics import metric_cases
 
 
@@ -50,7 +51,7 @@ def test_a_pair_is_never_its_own_image_and_never_true() -> None:
     no human caption of it."""
     scenes = load_scenes(split="train", n=30, images=False)
     captions = tuple((h, *r) for h, r in zip(scenes.human, scenes.references, strict=True))
-    words = Vocabulary.build([c for group in captions for c in group], 1)
+    words = build_vocabulary([c for group in captions for c in group], 1)
     data = CaptionData(scenes, captions, tuple(range(30)), (), words)
     pairs = OwnedCaptions.of(data, data.train, [])
     drawn = pairs.draw(np.random.default_rng(0), bag_numbers(words))

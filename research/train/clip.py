@@ -30,11 +30,11 @@ from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.data.scenes import load_scenes
 from metaeval.errors import ConfigError, InputError
 from metaeval.metrics.clipscore.network import (
+    WORD,
     WordTokenizer,
     normalise_pixels,
     squared,
     text_features,
-    vocabulary_of,
 )
 from metaeval.options import STRICT, PositiveInt
 from metaeval.progress import progress_bar
@@ -127,6 +127,11 @@ class ClipTask:
         """Recall among the dev images and their captions, and its sum."""
         recalls = retrieval(model, self._dev, self._tokenizer, self._image_size, self._device)
         return {**recalls, "rsum": rsum(recalls)}
+
+
+def vocabulary_of(texts: Sequence[str]) -> list[str]:
+    """The vocabulary of some texts, in alphabetical order."""
+    return sorted({word for text in texts for word in WORD.findall(text.lower())})
 
 
 def captions_of(dataset: CaptionDataset) -> list[tuple[str, ...]]:

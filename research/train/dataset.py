@@ -17,8 +17,9 @@ from metaeval.data.dataset import Absent, CaptionDataset, ImageId
 from metaeval.data.scenes import load_scenes
 from metaeval.errors import ConfigError
 from metaeval.runs.store import Store
-from metaeval.text.vocabulary import SPECIAL, UNK, Vocabulary, batch
+from metaeval.text.vocabulary import SPECIAL, UNK, Vocabulary
 from metaeval.vision.regions.base import Regions, RegionSource
+from research.vocabulary import batch, build_vocabulary
 
 if TYPE_CHECKING:
     import torch
@@ -258,7 +259,7 @@ def read_caption_data(options: argparse.Namespace) -> CaptionData:
     captions = tuple((h, *r) for h, r in zip(whole.human, whole.references, strict=True))
     order = np.random.default_rng([options.seed, 0x5EED]).permutation(len(whole))
     dev, train = (tuple(np.sort(part).tolist()) for part in np.split(order, [options.dev]))
-    words = Vocabulary.build([c for i in train for c in captions[i]], options.min_count)
+    words = build_vocabulary([c for i in train for c in captions[i]], options.min_count)
     return CaptionData(whole, captions, train, dev, words)
 
 

@@ -27,7 +27,8 @@ from metaeval.metrics.scan.grounding import Grounder
 from metaeval.metrics.scan.metric import ScanSimilarity, Tiger
 from metaeval.metrics.scan.network import Scan
 from metaeval.metrics.scan.tiger_score import tiger
-from metaeval.stats.correlation.rank_order import rank_order, rank_order_within
+from metaeval.stats.correlation.rank_order import rank_order, rank_orders_within
+from metaeval.stats.resampling.items import mean_of_known
 from metaeval.text.scene_graphs.parse import TripletParser
 from metaeval.text.vocabulary import Vocabulary
 from research.train import faier_loss
@@ -98,7 +99,7 @@ def rank_orders(scores: npt.NDArray[np.float64]) -> dict[str, float]:
     levels = np.arange(scores.shape[1])
     return {
         "rho": round(rank_order(scores, levels).rho, 4),
-        "rho_within": round(rank_order_within(scores, levels).rho, 4),
+        "rho_within": round(mean_of_known(rank_orders_within(scores, levels)), 4),
     }
 
 

@@ -98,12 +98,13 @@ class TrainFaier(
             return self._train(config, out, store)
 
     def _train(self, config: DictConfig, out: Path, store: Store) -> dict[str, Any]:
-        from metaeval.metrics.faier.network import FaierNetwork, FaierShape, build_vocabulary
+        from metaeval.metrics.faier.network import FaierNetwork, FaierShape
         from metaeval.text.scene_graphs.parse import TripletParser
         from research.train.dataset import CaptionedImages
         from research.train.dev import HeldOut, turns_of
         from research.train.faier_loss import FaierTask
         from research.train.loop import fit
+        from research.train.networks import set_first_weights, vocabulary_with_triplets
 
         losses, variant = self.losses(), find_variant(self.variant)
         settings, device = self.settings(config), self.begin(config)
@@ -119,7 +120,7 @@ class TrainFaier(
         # one split for all seeds: they differ in first weights and batches alone
         train, dev = images.split(self.dev, seed=0)
         flat = [text for texts in train.captions for text in texts]
-        vocabulary = build_vocabulary(flat, parser(flat), self.min_count)
+        vocabulary = vocabulary_with_triplets(flat, parser(flat), self.min_count)
         shape = FaierShape(
             images.regions.dim if variant.seen else 0,
             len(vocabulary),
@@ -129,6 +130,7 @@ class TrainFaier(
             **self.network,
         )
         model = FaierNetwork(shape)
+        set_first_weights(model)
         started = self.start_words(model.text.embedding, vocabulary, _SPREAD, store)
         similarity = None
         if losses.similarity_margin:

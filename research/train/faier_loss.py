@@ -28,7 +28,6 @@ from metaeval.metrics.faier.network import (
     NO_REFERENCE,
     FaierNetwork,
     Fusion,
-    Nodes,
     ParsedCaptions,
     parse_and_encode,
 )
@@ -39,6 +38,7 @@ from metaeval.vision.regions.gold import GoldRegions
 from research.train import augment
 from research.train.caption_similarity import CaptionSimilarity
 from research.train.dataset import CaptionedImages
+from research.train.networks import Nodes, TextBatch, last_states, read_nodes
 
 Tensor = torch.Tensor
 
@@ -156,7 +156,7 @@ def unite(
     d, most = vectors.shape[1], splits.references.shape[2]
     rows = (at[:, None] * c1 + splits.references[:, owner]).to(attended.device)  # [s, t, most]
     inputs = attended.reshape(t * c1, d).index_select(0, rows.flatten())
-    last = fusion.last(inputs.view(s * t, most, d), splits.counts[:, owner].reshape(-1))
+    last = last_states(fusion, inputs.view(s * t, most, d), splits.counts[:, owner].reshape(-1))
     weight = fusion.union.weight  # W_u [v; m] = W_u,left v + W_u,right m: the left part is shared
     left = torch.nn.functional.linear(vectors, weight[:, :d], fusion.union.bias)
     united = torch.nn.functional.linear(last, weight[:, d:]).view(s, t, d) + left
@@ -490,5 +490,4 @@ class FaierTask:
         return features, boxes, mask
 
     def _read(self, captions: ParsedCaptions, rows: Ints) -> Nodes:
-        texts = captions.take(rows).to(self.device)
-        return self.model.read(texts)
+        return read_nodes(self.model.text, TextBatch.of(captions, rows).to(self.device))

@@ -92,12 +92,12 @@ class TrainScan(
 
     def _train(self, config: DictConfig, out: Path, store: Store) -> dict[str, Any]:
         from metaeval.metrics.scan.network import Scan, ScanShape
-        from metaeval.text.vocabulary import Vocabulary
         from metaeval.vision.regions.gold import add_grid
         from research.train.dataset import CaptionedImages
         from research.train.dev import measure, turns_of
         from research.train.loop import fit
         from research.train.scan_loss import ScanTask
+        from research.vocabulary import build_vocabulary
 
         losses = self.made_small()
         network = filled_in(self.network, self.regions.name == "gold")
@@ -108,7 +108,7 @@ class TrainScan(
         # one split for all seeds: they differ in first weights and batches alone
         train, dev = images.split(self.dev, seed=0)
         captions = (text for texts in train.captions for text in texts)
-        vocabulary = Vocabulary.build(captions, self.min_count)
+        vocabulary = build_vocabulary(captions, self.min_count)
         shape = ScanShape(images.regions.dim, len(vocabulary), **network)
         model = Scan(shape)
         started = self.start_words(model.text.embed, vocabulary, _SPREAD, store)

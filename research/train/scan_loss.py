@@ -16,7 +16,7 @@ import torch
 from annotated_types import Ge, Interval
 
 from metaeval.errors import ConfigError
-from metaeval.metrics.scan.network import WAYS, Scan, cosines, mean_cosines
+from metaeval.metrics.scan.network import WAYS, Scan
 from metaeval.options import Below1, NonNegativeInt, NotNegative, Positive, checked
 from metaeval.text.vocabulary import Vocabulary
 from metaeval.vision.regions.base import Regions
@@ -31,6 +31,7 @@ from research.train.dataset import (
     recall,
     rsum,
 )
+from research.train.networks import cosines, mean_cosines, read_words, see_regions
 
 # images and captions per block: what fits a processor's cache
 _BLOCKS = {"cpu": (16, 32), "cuda": (256, 256)}
@@ -82,12 +83,12 @@ def retrieval(
     """
     device = next(model.parameters()).device
     features, _, mask = regions.tensors(device)
-    vectors = model.image(features, mask)
+    vectors = see_regions(model.image, features, mask)
     longest = captions.tokens.shape[1]
     states = []
     for start in range(0, len(captions), _CAPTIONS):
         ids, lengths = captions.pick(torch.arange(start, min(start + _CAPTIONS, len(captions))))
-        words = model.text(ids.to(device), lengths)
+        words = read_words(model.text, ids.to(device), lengths)
         states.append(torch.nn.functional.pad(words, (0, 0, 0, longest - words.shape[1])))
     similarities = all_pairs(
         vectors, mask.sum(dim=1), torch.cat(states), captions.lengths.to(device), smooth
@@ -325,9 +326,9 @@ class ScanTask:
         options, n = self._losses, len(rows)
         ids, lengths = self._captions.pick(rows)
         ids = forget_words(ids, options.unknown).to(self._device)
-        words = self._model.text(ids, lengths, options.dropout)
+        words = read_words(self._model.text, ids, lengths, options.dropout)
         features, mask, first = self._regions(self._captions.owner[rows])
-        regions, n_regions = self._model.image(features, mask, first), mask.sum(dim=1)
+        regions, n_regions = see_regions(self._model.image, features, mask, first), mask.sum(dim=1)
         n_words = lengths.to(self._device)
         pairs = Pairs(regions, n_regions, words, n_words, options.smooth)
         with torch.no_grad():

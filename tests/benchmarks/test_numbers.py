@@ -2,13 +2,15 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from PIL import Image
+from scipy import stats
 
 from benchmarks.numbers.__main__ import ROOT, TABLES, main
 from benchmarks.numbers.documents import Result, Table, marked, rewritten
 from benchmarks.numbers.pictures import stale, tables_in
-from benchmarks.numbers.tables import SYSTEMS
+from benchmarks.numbers.tables import SYSTEMS, by_equation_12
 from benchmarks.numbers.writing import three
 from metaeval.config import build, compose_config, metric_names
 from metaeval.errors import InputError
@@ -20,6 +22,7 @@ from metaeval.results.measured import Extra, MeasuredResult, PublishedValues
 from metaeval.results.run import Measure
 from metaeval.runs import files
 from metaeval.runs.records import ScoreColumn
+from metaeval.stats.correlation.rank_order import rank_order
 from tests.results.examples import (
     correlations_of,
     measured_result,
@@ -356,3 +359,19 @@ def test_a_system_without_regions_on_pascal_is_read_from_its_text_column() -> No
     for more, column in (((), "column"), (("metric.learn_to_eval.variant=text",), "pascal")):
         config = compose_config(["metric=[learn_to_eval]", *more])
         assert [c.name for c in build("learn_to_eval", config).columns] == [system[column]]
+
+
+@pytest.mark.parametrize("k", [2, 4])
+def test_equation_12_taken_literally_on_midranks(k: int) -> None:
+    """The sum of the squared differences of scipy's midranks, put into the paper's formula."""
+    rng = np.random.default_rng(k)
+    ideal = np.repeat(np.arange(k), 30)
+    n = len(ideal)
+    order = rng.permutation(ideal)  # the levels read off in order of score
+    table = np.empty((30, k))
+    for level in range(k):
+        table[:, level] = np.flatnonzero(order == level)  # an item's score is its place
+    rho = rank_order(table, range(k)).rho
+    squares = ((stats.rankdata(order) - stats.rankdata(ideal)) ** 2).sum()
+    assert by_equation_12(rho, n, k) == pytest.approx(1 - 6 * squares / (n * (n**2 - 1)), abs=1e-12)
+    assert by_equation_12(rho, n, k) > rho + 0.01

@@ -39,6 +39,7 @@ from metaeval.metrics.scan.grounding import RegionBatch
 from metaeval.metrics.scan.network import RegionEncoder, ScanShape, WordEncoder
 from metaeval.metrics.scan.tiger_score import tiger
 from metaeval.text.transformers.encoder import TextEncoder
+from research.train.networks import read_texts, read_words
 
 CUDA, META = torch.device("cuda", 0), torch.device("meta")
 _device, _real = CUDA, False
@@ -157,7 +158,7 @@ def faier_see(n: int) -> Any:
 
 def faier_read(n: int) -> Any:
     text = faier().text
-    states, last = text.read(text.words, ids(n, N_WORDS))
+    states, last = read_texts(text, text.words, ids(n, N_WORDS))
     return states, text.sentence(last)
 
 
@@ -179,7 +180,7 @@ def scan_encode_regions(n: int) -> Any:
 
 
 def scan_encode_words(n: int) -> Any:
-    return on_device(WordEncoder(SCAN))(ids(n, N_WORDS))
+    return read_words(on_device(WordEncoder(SCAN)), ids(n, N_WORDS))
 
 
 def scan_attend(n: int) -> Any:

@@ -79,6 +79,8 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
     "metaeval/results/resampled.py": ({"pq.read_table"}, "copies in the cache"),
     "metaeval/runs/folder.py": ({"os.open"}, "the lock of a run's folder"),
     "metaeval/java/process.py": ({"Path.read_text", "read_text"}, "what the kernel says of memory"),
+    "metaeval/data/scenes/render.py": ({"Image.open"}, "an image that has just been written"),
+    "metaeval/metrics/clipscore/weights.py": ({"read_text"}, "the package's own list of CLIPs"),
     "metaeval/data/scenes/load.py": (
         {"path.read_bytes", "json.loads"},
         "the package's own scenes and source",

@@ -28,7 +28,6 @@ WITH_EXAMPLES = [
     "pairwise",
     "pearson",
     "rank_order",
-    "rank_order_within",
     "sample_size",
     "spearman",
     "tie_calibration",

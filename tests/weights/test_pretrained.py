@@ -32,6 +32,7 @@ from metaeval.weights.pretrained import (
     shipped,
     training_facts,
 )
+from research.vocabulary import save_vocabulary
 from research.weights import half, save_weights
 from tests.vision.regions.region_cases import dataset
 
@@ -194,7 +195,7 @@ def test_parts_of_different_trainings_do_not_go_together(tmp_path: Path) -> None
         (one.folder / name).write_bytes(kept)
     assert read_weights(one.folder).state().keys() == {"weight", "bias"}
     # the same words in another order would be the same weights with other scores
-    Vocabulary([*SPECIAL, "cat", "dog"]).save(one.folder / "vocab.json")
+    save_vocabulary(Vocabulary([*SPECIAL, "cat", "dog"]), one.folder / "vocab.json")
     with pytest.raises(InputError, match=r"vocab\.json"):
         read_weights(one.folder).vocabulary()
 

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from metaeval.data.coco.files import search_bases
+from metaeval.data.coco.files import annotation_files
 from metaeval.data.dataset import ImageId, ImageSource
 from metaeval.data.download import given_path
 from metaeval.data.identity import coco_number
@@ -132,9 +132,7 @@ class CocoReferences:
         if captions is not None:
             self._paths = [given_path(captions, "captions")]
         else:
-            names = [f"annotations/captions_{split}.json" for split in SPLITS]
-            places = [base / name for name in names for base in search_bases(data=data)]
-            self._paths = [path for path in dict.fromkeys(places) if path.is_file()]
+            self._paths = annotation_files([f"captions_{split}" for split in SPLITS], data)
         self.looked = ", ".join(map(str, self._paths)) or (
             f"annotations/captions_{{{','.join(SPLITS)}}}.json in METAEVAL_DATA"
         )

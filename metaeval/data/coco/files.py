@@ -81,6 +81,13 @@ def companions(captions: Path, split: str, bases: Iterable[Path]) -> tuple[list[
     return list(dict.fromkeys(instances)), list(dict.fromkeys(images))
 
 
+def annotation_files(names: Iterable[str], data: str | Path | None) -> list[Path]:
+    """The files `annotations/NAME.json` that are there, by the order of names, then of search."""
+    bases = search_bases(data=data)
+    paths = [base / "annotations" / f"{name}.json" for name in names for base in bases]
+    return [path for path in dict.fromkeys(paths) if path.is_file()]
+
+
 def search_bases(
     root: str | Path | None = None,
     data: str | Path | None = None,

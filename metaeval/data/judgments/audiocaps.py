@@ -12,6 +12,7 @@ No audio is needed: metrics compare captions with the references.
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,7 +22,8 @@ from metaeval.data.dataset import Absent, CaptionDataset, RecordCount, items_by_
 from metaeval.data.download import benchmark_file
 from metaeval.data.judgments.pascal50s import ForcedChoice, ScoringTable, Ties
 from metaeval.data.own.tables import listed_records
-from metaeval.data.records import json_type, require_fields
+from metaeval.data.records import json_type
+from metaeval.data.rows import Row
 from metaeval.data.tidy import Tidy
 from metaeval.errors import InputError
 from metaeval.options import Limit, checked
@@ -174,13 +176,14 @@ class _Pair(NamedTuple):
 def _pairs(value: Any, tidy: Tidy, path: Path) -> Iterator[_Pair]:
     """All pairs of the file, in its order."""
     for where, record in listed_records(value, path):
-        clip, references = _clip(record, tidy, path, where)
+        row = Row(record, path, where, tidy)
+        clip, references = _clip(row)
         for field in (*WITH_PEOPLE, *MACHINES):
             if record.get(field) is None:
                 continue
-            first, second, votes = _votes(record[field], tidy, path, where, field)
+            first, second, votes = _votes(row, field)
             category = field if field in WITH_PEOPLE else "MM"
-            sets = _reference_sets(category, first, second, references, path, where)
+            sets = _reference_sets(row, category, first, second, references)
             yield _Pair(clip, category, first, second, references, votes, sets)
 
 
@@ -200,65 +203,47 @@ def _corpus(category: str) -> str:
     return "MM" if category == "MM" else "people"
 
 
-def _clip(
-    record: dict[str, object], tidy: Tidy, path: Path, where: str
-) -> tuple[str, tuple[str, ...]]:
+def _clip(row: Row) -> tuple[str, tuple[str, ...]]:
     """The clip's id and its references."""
-    field = next((name for name in IDS if name in record), IDS[0])
-    require_fields(record, [field, "references"], path, where)
-    clip, given = record[field], record["references"]
+    field = next((name for name in IDS if name in row.fields), IDS[0])
+    clip, given = row.value(field), row.value("references")
     if isinstance(clip, bool) or not isinstance(clip, str | int) or clip == "":
-        raise InputError(f"is {json_type(clip)}, not an id", file=path, record=where, field=field)
+        raise row.error(f"is {json_type(clip)}, not an id", field)
     if not isinstance(given, list) or len(given) < 2:
-        raise InputError(
-            f"is {json_type(given)}, not a list of two references or more",
-            file=path,
-            record=where,
-            field="references",
+        raise row.error(
+            f"is {json_type(given)}, not a list of two references or more", "references"
         )
-    texts = tuple(tidy.read(r, file=path, record=where, field="references") for r in given)
-    return tidy.read(str(clip), file=path, record=where, field=field), texts
+    read = partial(row.tidy.read, file=row.path, record=row.where)
+    return read(str(clip), field=field), tuple(read(r, field="references") for r in given)
 
 
-def _votes(
-    entry: Any, tidy: Tidy, path: Path, where: str, field: str
-) -> tuple[str, str, tuple[int, int]]:
+def _votes(row: Row, field: str) -> tuple[str, str, tuple[int, int]]:
     """The two captions of a pair, and the votes for each."""
+    entry = row.fields[field]
     if not isinstance(entry, list) or len(entry) < 5:
-        raise InputError(
-            "is not a list of two captions, their two sources and the votes",
-            file=path,
-            record=where,
-            field=field,
-        )
+        raise row.error("is not a list of two captions, their two sources and the votes", field)
     votes = entry[-1]
     good = isinstance(votes, list) and all(type(v) is int and v in (-1, 0, 1) for v in votes)
     if not good or not votes:
-        raise InputError(
-            "ends without a list of votes 1, 0 or -1", file=path, record=where, field=field
-        )
-    first, second = (tidy.read(t, file=path, record=where, field=field) for t in entry[:2])
+        raise row.error("ends without a list of votes 1, 0 or -1", field)
+    first, second = (
+        row.tidy.read(text, file=row.path, record=row.where, field=field) for text in entry[:2]
+    )
     return first, second, (votes.count(1), votes.count(-1))
 
 
 def _reference_sets(
-    category: str, first: str, second: str, references: Sequence[str], path: Path, where: str
+    row: Row, category: str, first: str, second: str, references: Sequence[str]
 ) -> ReferenceSets:
     if category == "MM":
         n = len(references)
         left = (tuple(r for j, r in enumerate(references) if j != k) for k in range(n))
-        choices = map(_filled, left)
-        return tuple((choice, choice) for choice in choices)
+        return tuple((choice, choice) for choice in map(_filled, left))
     without_first = tuple(r for r in references if r != first)
     without_second = tuple(r for r in references if r != second)
     own_references = (without_first, without_second if category == "HC" else without_first)
     if not all(own_references):
-        raise InputError(
-            "no reference is left beyond the caption itself",
-            file=path,
-            record=where,
-            field="references",
-        )
+        raise row.error("no reference is left beyond the caption itself", "references")
     return ((_filled(own_references[0]), _filled(own_references[1])),)
 
 

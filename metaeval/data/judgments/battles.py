@@ -8,7 +8,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Unpack
+from typing import Literal, NamedTuple, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -20,13 +20,9 @@ from metaeval.data.download import benchmark_file
 from metaeval.data.fields import Fields, is_missing, rename_fields
 from metaeval.data.identity import image_key, sources_of
 from metaeval.data.judgments.pascal50s import ForcedChoice, Ties
-from metaeval.data.judgments.table import (
-    optional_name,
-    optional_text,
-    read_references,
-)
+from metaeval.data.judgments.table import read_references
 from metaeval.data.own.tables import Reading, read_table, take_reading, unfolded
-from metaeval.data.records import check_id
+from metaeval.data.rows import Row
 from metaeval.data.system_captions import find_system_files, read_system_captions
 from metaeval.data.tidy import Tidy, letters_and_digits
 from metaeval.errors import ConfigError, InputError
@@ -164,7 +160,7 @@ def load_battles(
     table = unfolded(table, REQUIRED, fields)
     notes += table.notes
     for where, record in rename_fields(table.rows, fields, REQUIRED, path, notes, OPTIONAL):
-        battle = _battle(record, outcomes, tidy, path, where)
+        battle = _battle(Row(record, path, where, tidy), outcomes)
         if not battle.references:
             battle = battle._replace(references=more.get(image_key(battle.image), ()))
         battles.append(battle)
@@ -305,44 +301,31 @@ def _outcomes(winners: Mapping[str, str] | None) -> dict[str, float]:
     return {**WORDS, **{key.lower(): OUTCOMES[value] for key, value in given.items()}}
 
 
-def _battle(
-    record: dict[str, object], outcomes: Mapping[str, float], tidy: Tidy, path: Path, where: str
-) -> Battle:
-    image = str(check_id(record["image_id"], path, where, "image_id"))
-    first, second = (
-        tidy.read(record[side], file=path, record=where, field=side) for side in ("first", "second")
-    )
-    systems = [optional_name(record, f"{side}_system", path, where) for side in ("first", "second")]
+def _battle(row: Row, outcomes: Mapping[str, float]) -> Battle:
+    image, first, second = str(row.id()), row.caption("first"), row.caption("second")
+    systems = [row.name("first_system"), row.name("second_system")]
     if systems[0] is not None and systems[0] == systems[1]:
-        raise InputError(
+        raise row.error(
             f"'{systems[0]}' is both systems of the battle; leave such battles out",
-            file=path,
-            record=where,
-            field="second_system",
+            "second_system",
         )
-    rater: Any = record.get("rater")
     return Battle(
         image,
         first,
         second,
-        _winner(record["winner"], systems, outcomes, path, where),
+        _winner(row, systems, outcomes),
         systems[0],
         systems[1],
-        None if is_missing(rater) else str(check_id(rater, path, where, "rater")),
-        optional_name(record, "category", path, where) or ALL,
-        tidy.read_several(record.get("references"), file=path, record=where, field="references"),
-        optional_text(record, "image_path", path, where),
+        None if is_missing(row.fields.get("rater")) else str(row.id("rater")),
+        row.name("category") or ALL,
+        row.captions("references"),
+        row.text("image_path"),
     )
 
 
-def _winner(
-    value: Any,
-    systems: Sequence[str | None],
-    outcomes: Mapping[str, float],
-    path: Path,
-    where: str,
-) -> float:
+def _winner(row: Row, systems: Sequence[str | None], outcomes: Mapping[str, float]) -> float:
     """1, 0, 0.5, or NaN for an empty cell."""
+    value = row.value("winner")
     if is_missing(value):
         return float("nan")
     text = f"{value:g}" if isinstance(value, float) else str(value)
@@ -351,25 +334,20 @@ def _winner(
     compact = text.lower().replace(" ", "")
     spellings = (text.lower(), compact, compact.strip("[]"))
     word = next((each for each in spellings if each in outcomes), "")
-    outcome = outcomes.get(word)
+    if word not in outcomes:
+        raise row.error(
+            f"'{text:.60}' is neither system of the battle, nor first, second or tie; "
+            "dataset.winners={VALUE: first} says what a value means",
+            "winner",
+        )
     names = [name and name.lower() for name in systems]
-    if outcome is not None and word in names and outcome != 1.0 - names.index(word):
-        raise InputError(
+    if word in names and outcomes[word] != 1.0 - names.index(word):
+        raise row.error(
             f"'{text:.60}' can be the system '{systems[names.index(word)]}' or the other "
             "caption; use the systems' names as they are, or first, second and tie",
-            file=path,
-            record=where,
-            field="winner",
+            "winner",
         )
-    if outcome is not None:
-        return outcome
-    raise InputError(
-        f"'{text:.60}' is neither system of the battle, nor first, second or tie; "
-        "dataset.winners={VALUE: first} says what a value means",
-        file=path,
-        record=where,
-        field="winner",
-    )
+    return outcomes[word]
 
 
 def _without_own(battle: Battle) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import Any, Literal, Unpack
+from typing import Literal, Unpack
 
 from metaeval.data.coco.captions import read_captions
 from metaeval.data.download import find_files
@@ -22,6 +22,7 @@ from metaeval.data.judgments.judged import (
 )
 from metaeval.data.own.captions import token_lines
 from metaeval.data.records import require_known
+from metaeval.data.rows import Row
 from metaeval.data.tidy import Tidy
 from metaeval.errors import InputError
 from metaeval.options import Limit, checked
@@ -403,11 +404,11 @@ def load_thumb(
     tidy = Tidy()
     references = _thumb_references(reference_file, tidy)
     read = [
-        (record["SYS"], _thumb_caption(record, where, rated.path, dimensions, references, tidy))
+        _thumb_caption(Row(record, rated.path, where, tidy), dimensions, references)
         for where, record in read_json_lines(rated)
     ]
-    require_known("systems", systems, sorted({system for system, _ in read}))
-    judged = [j for system, j in read if systems is None or system in systems]
+    require_known("systems", systems, sorted({str(j.system) for j in read}))
+    judged = [j for j in read if systems is None or j.system in systems]
     if human_reference:
         judged = _with_human_reference(judged)
     return arrange(
@@ -426,44 +427,37 @@ def load_thumb(
 
 
 def _thumb_caption(
-    record: Mapping[str, Any],
-    where: str,
-    path: Path,
-    dimensions: Sequence[str],
-    references: Mapping[str, tuple[str, ...]],
-    tidy: Tidy,
+    row: Row, dimensions: Sequence[str], references: Mapping[str, tuple[str, ...]]
 ) -> JudgedCaption:
     """The rated caption of a record of THumB."""
-    image = _image(record, path, where)
+    image = _image(row)
     for field in ("SYS", "hyp", "image"):
-        if not isinstance(record.get(field), str):
-            raise InputError("is not a string", file=path, record=where, field=field)
+        if not isinstance(row.fields.get(field), str):
+            raise row.error("is not a string", field)
     if image not in references:
-        raise InputError(
-            f"'{image}' is not in {REFERENCES}", file=path, record=where, field="seg_id"
-        )
+        raise row.error(f"'{image}' is not in {REFERENCES}", "seg_id")
     human = {}
     for name in dimensions:
         field = THUMB_FIELDS[name]
         low, high = _SCALES.get(field, (-math.inf, 5))
-        human[name] = (read_number(record.get(field), path, where, field, low=low, high=high),)
+        value = read_number(row.fields.get(field), row.path, row.where, field, low=low, high=high)
+        human[name] = (value,)
     return JudgedCaption(
         image,
-        tidy.read(record["hyp"], file=path, record=where, field="hyp"),
+        row.caption("hyp"),
         references[image],
         human,
-        check_name(record["SYS"], file=path, record=where, field="SYS"),
-        record["image"],
-        source_of_file(record["image"]),
+        check_name(row.value("SYS"), file=row.path, record=row.where, field="SYS"),
+        row.value("image"),
+        source_of_file(row.value("image")),
     )
 
 
-def _image(record: Mapping[str, Any], file: Path, where: str) -> str:
+def _image(row: Row) -> str:
     """The COCO id of a record's image, a number or a text."""
-    value = record.get("seg_id")
+    value = row.value("seg_id")
     if type(value) not in (int, str) or not str(value).strip():
-        problem = "is missing" if "seg_id" not in record else f"{value!r:.60} is not an id"
-        raise InputError(problem, file=file, record=where, field="seg_id")
+        raise row.error(f"{value!r:.60} is not an id", "seg_id")
     return str(value)
 
 
@@ -482,13 +476,10 @@ def _thumb_references(file: TextFile, tidy: Tidy) -> dict[str, tuple[str, ...]]:
     """Image id → the image's references."""
     references: dict[str, tuple[str, ...]] = {}
     for where, record in read_json_lines(file):
-        captions = record.get("refs")
-        if not isinstance(captions, list) or not all(isinstance(c, str) for c in captions):
-            raise InputError("is not a list of strings", file=file.path, record=where, field="refs")
-        image = _image(record, file.path, where)
-        if image in references:
-            raise InputError(f"{image} occurs twice", file=file.path, record=where, field="seg_id")
-        references[image] = tuple(
-            tidy.read(caption, file=file.path, record=where, field="refs") for caption in captions
-        )
+        row = Row(record, file.path, where, tidy)
+        if not isinstance(record.get("refs"), list):
+            raise row.error("is not a list of strings", "refs")
+        if (image := _image(row)) in references:
+            raise row.error(f"{image} occurs twice", "seg_id")
+        references[image] = row.captions("refs")
     return references

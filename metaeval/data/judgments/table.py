@@ -29,12 +29,12 @@ from metaeval.data.own.tables import (
     take_reading,
     unfolded,
 )
-from metaeval.data.records import check_id
+from metaeval.data.rows import Row
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError
-from metaeval.options import Limit, checked, is_unicode
+from metaeval.options import Limit, checked
 from metaeval.readers.files import user_path
-from metaeval.readers.tables import check_name, read_list, read_number, reads_as_number
+from metaeval.readers.tables import read_list, read_number, reads_as_number
 from metaeval.results.notes import fill_sentences
 
 log = logging.getLogger(__name__)
@@ -180,12 +180,13 @@ class _RecordReader:
             self.table.rows, fields, required, self.path, notes, optional, hint=_hint
         )
         for where, record in renamed:
+            row = Row(record, self.path, where, self.tidy)
             if by_marks and "human" not in record:
-                wrong = _marks(record, self.path, where)
+                wrong = _marks(row)
                 record["human"] = any(wrong) != self.higher_is_better if wrong else None
             self.has_raters = self.has_raters or (not self.n_read and "rater" in record)
             self.n_read += 1
-            if (caption := self._caption(record, where)) is not None:
+            if (caption := self._caption(row)) is not None:
                 judged.append(caption)
         if unjudged := self.n_read - len(judged):
             notes.append(f"{unjudged:,} of {self.n_read:,} records without a judgement left out.")
@@ -196,44 +197,36 @@ class _RecordReader:
         self.n_read -= len(judged) - len(captions)
         return captions
 
-    def _caption(self, record: dict[str, Any], where: str) -> JudgedCaption | None:
+    def _caption(self, row: Row) -> JudgedCaption | None:
         """The caption of a record; `None` where it has no rating."""
-        path = self.path
-        image = check_id(record["image_id"], path, where, "image_id")
-        if not isinstance(record["candidate"], str):
-            raise InputError("is not a string", file=path, record=where, field="candidate")
-        ratings = {
-            column: values
-            for column in self.columns
-            if (values := self._ratings(record.get(column), where, column))
-        }
+        image = row.id()
+        if not isinstance(row.value("candidate"), str):
+            raise row.error("is not a string", "candidate")
+        ratings = {c: values for c in self.columns if (values := self._ratings(row, c))}
         if not ratings:
             return None
         raters: tuple[str, ...] = ()
-        if self.has_raters and not is_missing(rater := record.get("rater")):
-            raters = (str(check_id(rater, path, where, "rater")),)
+        if self.has_raters and not is_missing(row.fields.get("rater")):
+            raters = (str(row.id("rater")),)
         if self.dimension is not None:
             if all(len(values) == 1 for values in ratings.values()):
                 raters = tuple(ratings)
             ratings = {self.dimension: tuple(value for v in ratings.values() for value in v)}
-        references = self.tidy.read_several(
-            record.get("references"), file=path, record=where, field="references"
-        )
         return JudgedCaption(
             str(image),
-            self.tidy.read(record["candidate"], file=path, record=where, field="candidate"),
-            references or self.references.get(image_key(image), ()),
+            row.caption("candidate"),
+            row.captions("references") or self.references.get(image_key(image), ()),
             ratings,
-            optional_name(record, "system", path, where),
-            optional_text(record, "image_path", path, where),
-            subset=optional_name(record, "subset", path, where),
+            row.name("system"),
+            row.text("image_path"),
+            subset=row.name("subset"),
             raters=raters,
-            wrong=_marks(record, path, where),
+            wrong=_marks(row),
         )
 
-    def _ratings(self, value: Any, where: str, column: str) -> tuple[float, ...]:
+    def _ratings(self, row: Row, column: str) -> tuple[float, ...]:
         """The ratings in a cell, more is better; those that are missing are left out."""
-        listed = read_list(value, self.path, where, column)
+        listed = read_list(row.fields.get(column), self.path, row.where, column)
         ratings = []
         for one in listed if isinstance(listed, list) else [listed]:
             if is_missing(one) or (isinstance(one, str) and one.strip().lower() == "nan"):
@@ -241,13 +234,8 @@ class _RecordReader:
             label = _LABELS.get(str(one).lower()) if isinstance(one, bool | str) else None
             if self._labels.setdefault(column, label is not None) != (label is not None):
                 earlier = "numbers" if label is not None else "true or false"
-                raise InputError(
-                    f"is {one!r}, earlier ratings are {earlier}",
-                    file=self.path,
-                    record=where,
-                    field=column,
-                )
-            number = read_number(one if label is None else label, self.path, where, column)
+                raise row.error(f"is {one!r}, earlier ratings are {earlier}", column)
+            number = read_number(one if label is None else label, self.path, row.where, column)
             ratings.append(number if self.higher_is_better else 0.0 - number)
         return tuple(ratings)
 
@@ -438,51 +426,29 @@ def _repeated(judged: Sequence[JudgedCaption]) -> list[str]:
     return [note]
 
 
-def _marks(record: dict[str, Any], path: Path, where: str) -> tuple[bool, ...]:
+def _marks(row: Row) -> tuple[bool, ...]:
     """Which words of a candidate are marked as wrong; empty without marks.
 
     Raises InputError where the marks are not of the candidate's words.
     """
-    value = record.get("words")
+    value = row.fields.get("words")
     if is_missing(value):
         return ()
-
-    def refuse(problem: str) -> InputError:
-        return InputError(problem, file=path, record=where, field="words")
-
-    listed = read_list(value, path, where, "words")
+    listed = read_list(value, row.path, row.where, "words")
     if not isinstance(listed, list):
-        raise refuse("is not a list with an entry a word")
+        raise row.error("is not a list with an entry a word", "words")
     given, marks = [], []
     for entry in listed:
         named = isinstance(entry, list) and len(entry) == 2
         word, mark = entry if named else (None, entry)
         if not isinstance(mark, bool | int) or mark not in (0, 1) or named != isinstance(word, str):
-            raise refuse(f"{entry!r} is not [word, true or false], nor true or false")
+            raise row.error(f"{entry!r} is not [word, true or false], nor true or false", "words")
         given.append(word)
         marks.append(bool(mark))
-    words = Tidy().read(record["candidate"], file=path, record=where, field="candidate").split()
+    words = replace(row, tidy=Tidy()).caption("candidate").split()  # counted once
     if len(marks) != len(words):
-        raise refuse(f"has {len(marks)} entries, and the candidate {len(words)} words")
+        raise row.error(f"has {len(marks)} entries, and the candidate {len(words)} words", "words")
     for word, expected in zip(given, words, strict=True):
         if word is not None and word != expected:
-            raise refuse(f"{word!r} is marked where the candidate has {expected!r}")
+            raise row.error(f"{word!r} is marked where the candidate has {expected!r}", "words")
     return tuple(marks)
-
-
-def optional_text(record: dict[str, Any], column: str, path: Path, where: str) -> str | None:
-    """The text of an optional column; `None` if it is missing or empty."""
-    value = record.get(column)
-    if value is None or value == "":
-        return None
-    if not isinstance(value, str):
-        raise InputError("is not a string", file=path, record=where, field=column)
-    if not is_unicode(value):
-        raise InputError("contains an unpaired surrogate", file=path, record=where, field=column)
-    return value
-
-
-def optional_name(record: dict[str, Any], column: str, path: Path, where: str) -> str | None:
-    """As `optional_text`, of a column of names (systems, kinds), which are shown in tables."""
-    value = optional_text(record, column, path, where)
-    return None if value is None else check_name(value, file=path, record=where, field=column)

@@ -10,7 +10,6 @@ from metaeval.data.dataset import Absent, CaptionDataset, ImageId, Part, RecordC
 from metaeval.data.download import given_path
 from metaeval.data.fields import Fields, common_columns, numbered_columns, rename_fields
 from metaeval.data.identity import IdJoin, ImageIdRegistry, is_decimal, sources_of
-from metaeval.data.judgments.table import optional_text
 from metaeval.data.own.tables import (
     FORMATS,
     Reading,
@@ -21,6 +20,7 @@ from metaeval.data.own.tables import (
     read_table,
 )
 from metaeval.data.records import check_id, json_type
+from metaeval.data.rows import Row
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError
 from metaeval.options import Limit, PositiveInt, checked
@@ -285,34 +285,28 @@ def _token_captions(file: TextFile) -> Iterator[OwnCaption]:
 
 
 def _table_rows(table: Table, column: str, tidy: Tidy) -> Iterator[OwnCaption]:
-    path, rows = table.path, table.rows
-    ids = [row.image_id(path) for row in rows]
+    rows = [Row(row.fields, table.path, row.where, tidy) for row in table.rows]
+    ids = [row.id() for row in rows]
     # ids without types are numbers if all of them are
     numbers = table.untyped and all(is_decimal(str(image)) for image in ids)
-    listed: dict[ImageId, list[tuple[TableRow, str, tuple[str, ...]]]] = {}
+    listed: dict[ImageId, list[tuple[Row, str, tuple[str, ...]]]] = {}
     for row, written in zip(rows, ids, strict=True):
         image = int(written) if numbers else written
-        named = optional_text(row.fields, "image_path", path, row.where)
-        texts = row.fields[column]
-        if column == "captions":
-            texts = tidy.read_several(texts, file=path, record=row.where, field=column)
-            if not texts:
-                raise InputError("holds no caption", file=path, record=row.where, field=column)
+        named, texts = row.text("image_path"), row.fields[column]
+        if column == "captions" and not (texts := row.captions(column)):
+            raise row.error("holds no caption", column)
         for text in texts if isinstance(texts, tuple) else [texts]:
             yield OwnCaption(row.where, image, named, text)
-        if column == "captions":
-            continue
-        references = tidy.read_several(
-            row.fields.get("references"), file=path, record=row.where, field="references"
-        )
-        listed.setdefault(image, []).append((row, str(texts), references))
+        if column != "captions":
+            given = (row, str(texts), row.captions("references"))
+            listed.setdefault(image, []).append(given)
     for image, records in listed.items():
-        for text in _references(image, records, path):
+        for text in _references(image, records):
             yield OwnCaption(f"{records[0][0].where}, references", image, None, text)
 
 
 def _references(
-    image: ImageId, records: Sequence[tuple[TableRow, str, tuple[str, ...]]], path: Path
+    image: ImageId, records: Sequence[tuple[Row, str, tuple[str, ...]]]
 ) -> Sequence[str]:
     """The references of an image, of its records with a caption and perhaps references each.
 
@@ -323,11 +317,11 @@ def _references(
         return given[0][1] if given else ()
     row, references = given[1]
     captions = {
-        Tidy().read(text, file=path, record=row.where, field="caption") for row, text, _ in records
+        Tidy().read(text, file=row.path, record=row.where, field="caption")
+        for row, text, _ in records
     }
     if any(others != references for _, others in given) or not captions <= set(references):
-        problem = f"image {image!r} has references in an earlier record, too"
-        raise InputError(problem, file=path, record=row.where, field="references")
+        raise row.error(f"image {image!r} has references in an earlier record, too", "references")
     return [text for text in references if text not in captions]
 
 

@@ -22,6 +22,7 @@ from metaeval.data.fields import (
 )
 from metaeval.data.identity import IdJoin
 from metaeval.data.own.tables import Table, TableRow, read_table, table_files
+from metaeval.data.rows import Row
 from metaeval.data.tidy import Tidy, count_captions, letters_and_digits
 from metaeval.errors import ConfigError, InputError
 from metaeval.readers.files import read_json, user_path
@@ -181,8 +182,8 @@ def read_scores(
     wide = [t for t, of_table in zip(tables, rows, strict=True) if not reader.is_long(of_table)]
     if wide and columns is None:
         reader.wide = _score_columns(wide, fields, declared)
-    for table, of_table in zip(tables, rows, strict=True):
-        reader.read(of_table, table.path)
+    for of_table in rows:
+        reader.read(of_table)
     names = tuple(columns) if columns is not None else tuple(reader.names)
     if missing := [name for name in names if name not in reader.names]:
         there = dict.fromkeys(name for t in tables for name in flattened(t.rows[0].fields))
@@ -218,8 +219,12 @@ def _require_fields(tables: Sequence[Table], fields: Fields | None) -> None:
 
 
 def _renamed(
-    table: Table, fields: Fields | None, required: Sequence[str], columns: Sequence[str] = ()
-) -> list[TableRow]:
+    table: Table,
+    fields: Fields | None,
+    required: Sequence[str],
+    tidy: Tidy,
+    columns: Sequence[str] = (),
+) -> list[Row]:
     """The rows of a table with our names; only an image and a caption have other common names."""
     first = table.rows[0].fields
     named = fields_in(fields, first)
@@ -228,7 +233,7 @@ def _renamed(
     rows = rename_fields(
         table.rows, named, required, table.path, [], optional, OPTION, False, check_ids=False
     )
-    return [TableRow(where, record) for where, record in rows]
+    return [Row(record, table.path, where, tidy) for where, record in rows]
 
 
 class _Reader:
@@ -249,68 +254,63 @@ class _Reader:
         self.scores: dict[Item, dict[str, dict[str, list[tuple[float, str]]]]] = {}
         self._tidy = Tidy()
 
-    def rows(self, table: Table) -> list[TableRow]:
+    def rows(self, table: Table) -> list[Row]:
         """The rows with our names; InputError where they do not say which caption a score is of."""
         needed = ["image_id"]
         if self.by_system is None or any(system for _, system in self.by_system):
             needed.append("caption" if self.by_system is None else "system")
-        return _renamed(table, self.fields, needed, self.wide)
+        return _renamed(table, self.fields, needed, self._tidy, self.wide)
 
-    def is_long(self, rows: Sequence[TableRow]) -> bool:
+    def is_long(self, rows: Sequence[Row]) -> bool:
         """Whether a table has one score a record, whose metric a column names."""
         return "metric" in rows[0].fields and "score" in rows[0].fields
 
-    def read(self, rows: Sequence[TableRow], path: Path) -> None:
+    def read(self, rows: Sequence[Row]) -> None:
         """Take in the rows of a table."""
         long = self.is_long(rows)
         there = {name for row in rows for name in row.fields}
         names = [] if long else [name for name in self.wide if name in there]
         for row in rows:
-            item = self._item(row, path)
+            item = self._item(row)
             if long:
-                cell = row.cell("metric", path)
-                metric = check_name(cell, file=path, record=row.where, field="metric")
-                self._add(item, metric, "score", row, path)
+                metric = check_name(
+                    row.value("metric"), file=row.path, record=row.where, field="metric"
+                )
+                self._add(item, metric, "score", row)
             for name in names:
-                self._add(item, name, name, row, path)
+                self._add(item, name, name, row)
 
-    def _item(self, row: TableRow, path: Path) -> Item:
-        image = str(row.image_id(path))
+    def _item(self, row: Row) -> Item:
+        image = str(row.id())
         if self.by_system is None:
-            text = row.cell("caption", path)
-            caption = self._tidy.read(text, file=path, record=row.where, field="caption")
+            caption = row.caption("caption")
         else:
             system = _system(row)
             if (image, system) not in self.by_system:
-                problem = f"of '{system}' no caption of the image '{image}'"
-                raise InputError(problem, file=path, record=row.where, field="system")
+                raise row.error(f"of '{system}' no caption of the image '{image}'", "system")
             caption = self.by_system[image, system]
-        references = row.fields.get("references")
-        if is_missing(references):
+        if is_missing(row.fields.get("references")):
             return image, caption, None
-        texts = self._tidy.read_several(references, file=path, record=row.where, field="references")
-        return image, caption, texts
+        return image, caption, row.captions("references")
 
-    def _add(self, item: Item, name: str, field: str, row: TableRow, path: Path) -> None:
+    def _add(self, item: Item, name: str, field: str, row: Row) -> None:
         if self.columns is not None and name not in self.columns:
             return
         self.names.setdefault(name)
         cell = row.fields.get(field)
         if self.answers is not None:
             cell = leading_number(without_quotes(str(cell), [item[1]]), *self.answers)
-        value, system = number_or_nan(cell, path, row.where, field), _system(row)
+        value, system = number_or_nan(cell, row.path, row.where, field), _system(row)
         of_name = self.scores.setdefault(item, {}).setdefault(name, {})
         earlier = of_name.setdefault(system, [])
         if system and earlier and not _equal([earlier[0][0], value]):
             known, place = earlier[0]
-            raise InputError(
+            raise row.error(
                 f"{value:g} is another score of '{name}' for the same image and caption of "
                 f"'{system}' than {known:g} in {place}",
-                file=path,
-                record=row.where,
-                field=field,
+                field,
             )
-        earlier.append((value, f"{path.name}, {row.where}"))
+        earlier.append((value, f"{row.path.name}, {row.where}"))
 
     def collected(self, names: Sequence[str]) -> ScoreFiles:
         """The scores of the columns of these names, for each caption and, where they differ, for
@@ -335,7 +335,7 @@ class _Reader:
         return ScoreFiles(tuple(names), scores, "", "", of_systems, frozenset(averaged))
 
 
-def _system(row: TableRow) -> str:
+def _system(row: Row) -> str:
     system = row.fields.get("system")
     return "" if is_missing(system) else str(system)
 
@@ -358,15 +358,11 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _captions_by_system(table: Table, fields: Fields | None) -> dict[tuple[str, str], str]:
-    tidy = Tidy()
     captions: dict[tuple[str, str], str] = {}
-    for row in _renamed(table, fields, ("image_id", "caption")):
-        cell = row.cell("caption", table.path)
-        text = tidy.read(cell, file=table.path, record=row.where, field="caption")
-        key = str(row.image_id(table.path)), _system(row)
+    for row in _renamed(table, fields, ("image_id", "caption"), Tidy()):
+        key, text = (str(row.id()), _system(row)), row.caption("caption")
         if captions.setdefault(key, text) != text:
-            problem = f"'{key[1]}' has another caption of the image '{key[0]}'"
-            raise InputError(problem, file=table.path, record=row.where, field="caption")
+            raise row.error(f"'{key[1]}' has another caption of the image '{key[0]}'", "caption")
     return captions
 
 

@@ -38,7 +38,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, Unpack
+from typing import Unpack
 
 from metaeval.data.content_words import kind_of_edit
 from metaeval.data.download import find_files
@@ -50,7 +50,8 @@ from metaeval.data.pairs.pairs import (
     arrange_pairs,
     chosen_kinds,
 )
-from metaeval.data.records import Record, json_type, records, require_fields
+from metaeval.data.records import Record, json_type, records
+from metaeval.data.rows import Row
 from metaeval.data.tidy import Tidy, count_captions, letters_and_digits
 from metaeval.errors import InputError
 from metaeval.options import Limit, Names, checked
@@ -104,13 +105,13 @@ def load_foil(
     true: dict[int | str, tuple[int, str]] = {}
     foils: list[tuple[int | str, int, str]] = []
     for i, fields in enumerate(records(value, "annotations", path)):
-        record = _Record(fields, "object", tidy, path, f"annotations[{i}]")
-        image, key = _foil_ids(record)
-        caption = record.text("caption")
+        row = Row(fields, path, f"annotations[{i}]", tidy)
+        image, key = _foil_ids(row)
+        caption = row.caption("caption")
         if fields["foil"]:
             foils.append((key, image, caption))
         elif true.setdefault(key, (image, caption)) != (image, caption):
-            raise record.error(f"another caption has the id {key!r:.60}, too", "id")
+            raise row.error(f"another caption has the id {key!r:.60}, too", "id")
     for key, image, _ in foils:
         if key in true and true[key][0] != image:
             raise InputError(
@@ -282,47 +283,26 @@ def load_valse(
     return _load("valse", chosen_kinds(kinds, VALSE), root, pairs_of, limit, options, left_out)
 
 
-class _Record(NamedTuple):
-    """A record of a file, of a kind of pairs, and its place."""
-
-    fields: Record
-    kind: str
-    tidy: Tidy
-    path: Path
-    where: str
-
-    def text(self, field: str) -> str:
-        """The tidied caption in a field."""
-        require_fields(self.fields, [field], self.path, self.where)
-        value = self.fields[field]
-        return self.tidy.read(value, file=self.path, record=self.where, field=field)
-
-    def photograph(self, name: str, field: str) -> str:
-        """The source of the image of COCO's whose file has this name."""
-        if (source := source_of_file(name)) is None:
-            raise self.error(f"'{name}' is not the name of one of COCO's images", field)
-        return source
-
-    def error(self, problem: str, field: str) -> InputError:
-        """The error that names this place."""
-        return InputError(problem, file=self.path, record=self.where, field=field)
+def _photograph(row: Row, name: str, field: str) -> str:
+    """The source of the image of COCO's whose file has this name."""
+    if (source := source_of_file(name)) is None:
+        raise row.error(f"'{name}' is not the name of one of COCO's images", field)
+    return source
 
 
-def _foil_ids(record: _Record) -> tuple[int, int | str]:
+def _foil_ids(row: Row) -> tuple[int, int | str]:
     """The image's id and the caption's of a record of FOIL, which says whether it is a foil."""
-    needed = ("id", "image_id", "caption", "foil")
-    require_fields(record.fields, needed, record.path, record.where)
-    image, key = record.fields["image_id"], record.fields["id"]
-    if not isinstance(record.fields["foil"], bool):
-        raise record.error("is not true or false", "foil")
+    image, key = row.value("image_id"), row.value("id")
+    if not isinstance(row.value("foil"), bool):
+        raise row.error("is not true or false", "foil")
     if type(image) is not int or image < 0:
-        raise record.error(f"{image!r:.60} is not a COCO id", "image_id")
+        raise row.error(f"{image!r:.60} is not a COCO id", "image_id")
     if not isinstance(key, int | str) or isinstance(key, bool):
-        raise record.error(f"{key!r:.60} is not an id", "id")
+        raise row.error(f"{key!r:.60} is not an id", "id")
     return image, key
 
 
-PairsOf = Callable[[_Record], Iterator[CaptionPair | None]]
+PairsOf = Callable[[Row, str], Iterator[CaptionPair | None]]  # of a record and its kind
 
 
 def _load(
@@ -344,7 +324,7 @@ def _load(
     for each, path in zip(kinds, files.values(), strict=True):
         value, sources[path.name] = read_json(path)
         for where, record in _numbered_records(value, path):
-            made += pairs_of(_Record(record, each, tidy, path, where))
+            made += pairs_of(Row(record, path, where, tidy), each)
     pairs = [pair for pair in made if pair is not None]
     notes = tidy.notes()
     if n := len(made) - len(pairs):
@@ -377,83 +357,82 @@ def _numbered_records(value: object, path: Path) -> Iterator[tuple[str, Record]]
         yield where, record
 
 
-def _negative(record: _Record, paraphrase: str | None = None) -> Iterator[CaptionPair]:
+def _negative(row: Row, kind: str, paraphrase: str | None = None) -> Iterator[CaptionPair]:
     """SugarCrepe's pair; `paraphrase` is the field of the second true caption."""
-    name = record.text("filename")
+    name = row.caption("filename")
     yield CaptionPair(
         name,
-        record.kind,
-        record.text("caption"),
-        record.text("negative_caption"),
-        paraphrase=record.text(paraphrase) if paraphrase else None,
+        kind,
+        row.caption("caption"),
+        row.caption("negative_caption"),
+        paraphrase=row.caption(paraphrase) if paraphrase else None,
         file=name,
-        source=record.photograph(name, "filename"),
+        source=_photograph(row, name, "filename"),
     )
 
 
-def _validated(record: _Record, validated: bool) -> Iterator[CaptionPair | None]:
+def _validated(row: Row, kind: str, validated: bool) -> Iterator[CaptionPair | None]:
     """VALSE's pair; `None` for one that too few people confirmed."""
-    if validated and _votes(record) < VALID:
+    if validated and _votes(row) < VALID:
         yield None
         return
-    name = record.text("image_file")
+    name = row.caption("image_file")
     yield CaptionPair(
         name,
-        record.kind,
-        record.text("caption"),
-        record.text("foil"),
-        made_from=record.text("orig_caption") if "orig_caption" in record.fields else None,
+        kind,
+        row.caption("caption"),
+        row.caption("foil"),
+        made_from=row.caption("orig_caption") if "orig_caption" in row.fields else None,
         file=name,
-        source=record.photograph(name, "image_file"),
+        source=_photograph(row, name, "image_file"),
     )
 
 
-def _corrected(record: _Record) -> Iterator[CaptionPair | None]:
+def _corrected(row: Row, kind: str) -> Iterator[CaptionPair | None]:
     """DiscourseFOIL's pair; `None` for a record that has no correction."""
-    true, false = record.text("human_corrected_hall_caption"), record.text("hall_caption")
-    if record.fields.get("fixed") != "true" or true == false:  # not "false" or "not clear"
+    true, false = row.caption("human_corrected_hall_caption"), row.caption("hall_caption")
+    if row.fields.get("fixed") != "true" or true == false:  # not "false" or "not clear"
         yield None
         return
-    name = record.text("image_url").rpartition("/")[2]
+    name = row.caption("image_url").rpartition("/")[2]
     yield CaptionPair(
         name,
         "hallucination",
         true,
         false,
-        references=(record.text("caption"),),
+        references=(row.caption("caption"),),
         file=name,
         source=source_of_file(name),
     )
 
 
-def _improved(record: _Record, by_edit: bool) -> Iterator[CaptionPair]:
+def _improved(row: Row, kind: str, by_edit: bool) -> Iterator[CaptionPair]:
     """A machine's caption and its reformulation."""
-    name, before, better = (record.text(field) for field in ("image", "question", "answer"))
-    kind = kind_of_edit(before, better) if by_edit else "reformulation"
-    yield CaptionPair(name, kind, better, before, file=name, source=source_of_file(name))
+    name, before, better = (row.caption(field) for field in ("image", "question", "answer"))
+    edit = kind_of_edit(before, better) if by_edit else "reformulation"
+    yield CaptionPair(name, edit, better, before, file=name, source=source_of_file(name))
 
 
-def _votes(record: _Record) -> int:
+def _votes(row: Row) -> int:
     """How many people chose VALSE's true caption."""
-    votes = record.fields.get("mturk")
+    votes = row.fields.get("mturk")
     chosen = votes.get("caption") if isinstance(votes, dict) else None
     if type(chosen) is not int or not 0 <= chosen <= PEOPLE:
-        raise record.error("does not say how many people chose the caption", "mturk")
+        raise row.error("does not say how many people chose the caption", "mturk")
     return chosen
 
 
-def _altered(record: _Record) -> Iterator[CaptionPair | None]:
+def _altered(row: Row, kind: str) -> Iterator[CaptionPair | None]:
     """RoCOCO's pairs, one for each altered caption; `None` for one that equals a true caption."""
-    name = record.text("image").split("/")[-1]
-    source = record.photograph(name, "image")
-    given = record.fields.get("caption")
+    name = row.caption("image").split("/")[-1]
+    source = _photograph(row, name, "image")
+    given = row.fields.get("caption")
     if not isinstance(given, list) or len(given) < 2:
-        raise record.error(
+        raise row.error(
             f"is {json_type(given)}, not a list of true captions and altered ones", "caption"
         )
     texts = [
-        record.tidy.read(text, file=record.path, record=record.where, field="caption")
-        for text in given
+        row.tidy.read(text, file=row.path, record=row.where, field="caption") for text in given
     ]
     altered_ones = len(texts) // 2
     true = texts[:-altered_ones]
@@ -464,7 +443,7 @@ def _altered(record: _Record) -> Iterator[CaptionPair | None]:
         made_from = _made_from(altered, true, place)
         yield CaptionPair(
             name,
-            record.kind,
+            kind,
             normalise_caption(made_from),
             normalise_caption(altered),
             made_from=made_from,

@@ -17,17 +17,17 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, Unpack
+from typing import Literal, Unpack
 
 from metaeval.data.dataset import RecordCount
 from metaeval.data.download import find_files
 from metaeval.data.identity import image_key
 from metaeval.data.judgments.battles import Battle, BattleOptions, Battles, arrange_battles
 from metaeval.data.judgments.table import read_references
-from metaeval.data.own.tables import TableRow, read_table
-from metaeval.data.records import json_type, require_fields
+from metaeval.data.own.tables import read_table
+from metaeval.data.records import json_type
+from metaeval.data.rows import Row
 from metaeval.data.tidy import Tidy
-from metaeval.errors import InputError
 from metaeval.options import checked
 
 SOURCE = "https://github.com/google/imageinwords (folder datasets)"
@@ -95,7 +95,7 @@ def load_iiw(
         sources[path.name] = table.sha256
         left_out += len(chosen) * sum(WITHOUT_TEXT in row.fields for row in table.rows)
         for row in table.rows:
-            battles += _battles(row, layout, chosen, tidy, path)
+            battles += _battles(Row(row.fields, path, row.where, tidy), layout, chosen)
     if left_out:
         notes.append(f"{left_out:,} judgements were left out: the text of GPT-4V is not there.")
     made = [
@@ -114,11 +114,7 @@ def load_iiw(
 
 
 def _battles(
-    row: TableRow,
-    layout: tuple[str, str, Mapping[str, str]],
-    aspects: Sequence[Aspect],
-    tidy: Tidy,
-    path: Path,
+    row: Row, layout: tuple[str, str, Mapping[str, str]], aspects: Sequence[Aspect]
 ) -> Iterator[tuple[Battle, int]]:
     """The battles of a record, each with the weight of its preference; none without judgements."""
     image_field, judgments_field, sides = layout
@@ -126,30 +122,25 @@ def _battles(
     if judgments is None:
         return
     if not isinstance(judgments, dict):
-        problem = f"is {json_type(judgments)}, not an object"
-        raise InputError(problem, file=path, record=row.where, field=judgments_field)
-    image = str(row.image_id(path, image_field))
-    first, second = (
-        tidy.read(row.cell(name, path), file=path, record=row.where, field=name)
-        for name in sides.values()
-    )
+        raise row.error(f"is {json_type(judgments)}, not an object", judgments_field)
+    image, of_judgments = str(row.id(image_field)), replace(row, fields=judgments)
+    first, second = map(row.caption, sides.values())
     one, other = sides.values()
     for aspect in aspects:
-        require_fields(judgments, [field := ASPECTS[aspect]], path, row.where)
-        winner, weight = _preference(judgments[field], list(sides), path, row.where, field)
+        winner, weight = _preference(of_judgments, list(sides), ASPECTS[aspect])
         names = (one, other, RATER, aspect)
         yield Battle(image, first, second, winner, *names, file=f"{image}.jpg"), weight
 
 
-def _preference(
-    value: Any, names: Sequence[str], path: Path, where: str, field: str
-) -> tuple[float, int]:
+def _preference(row: Row, names: Sequence[str], field: str) -> tuple[float, int]:
     """1 (the first name won), 0 (the second) or 0.5 (a tie), and the weight: 2 if substantially."""
+    value = row.value(field)
     if value == "Neutral":
         return 0.5, 1
     match = _PREFERENCE.fullmatch(value) if isinstance(value, str) else None
     if match is None or match[1] not in names:
         expected = " or ".join(f"'{name} is marginally better'" for name in names)
-        problem = f"{value!r:.60} is not a judgement; write 'Neutral', {expected} (substantially)"
-        raise InputError(problem, file=path, record=where, field=field)
+        raise row.error(
+            f"{value!r:.60} is not a judgement; write 'Neutral', {expected} (substantially)", field
+        )
     return 1.0 - names.index(match[1]), 2 if match[2] == "substantially" else 1

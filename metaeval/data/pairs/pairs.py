@@ -20,9 +20,9 @@ from metaeval.data.coco.captions import CocoReferences
 from metaeval.data.dataset import CaptionDataset, ImageSource
 from metaeval.data.fields import Fields, rename_fields
 from metaeval.data.identity import drawn_images
-from metaeval.data.judgments.table import optional_name, optional_text
 from metaeval.data.own.tables import Reading, read_table, take_reading, unfolded
-from metaeval.data.records import check_id, require_known
+from metaeval.data.records import require_known
+from metaeval.data.rows import Row
 from metaeval.data.tidy import Tidy, count_captions, letters_and_digits
 from metaeval.errors import ConfigError, InputError
 from metaeval.options import Limit, checked
@@ -329,7 +329,7 @@ def load_pairs_table(
     table = unfolded(read_table(path, take_reading(options), "dataset"), REQUIRED, fields)
     notes = list(table.notes)
     for where, record in rename_fields(table.rows, fields, REQUIRED, path, notes, OPTIONAL):
-        pairs += _pairs(record, tidy, path, where)
+        pairs += _pairs(Row(record, path, where, tidy))
     sources, note = sources_of_records(
         pairs,
         declared=image_source,
@@ -349,25 +349,19 @@ def load_pairs_table(
     return replace(arranged, dataset=replace(arranged.dataset, language=language))
 
 
-def _pairs(record: dict[str, object], tidy: Tidy, path: Path, where: str) -> Iterator[CaptionPair]:
-    image = check_id(record["image_id"], path, where, "image_id")
-    true = tidy.read(record["true"], file=path, record=where, field="true")
-    false = tidy.read_several(record["false"], file=path, record=where, field="false")
+def _pairs(row: Row) -> Iterator[CaptionPair]:
+    image, true, false = str(row.id()), row.caption("true"), row.captions("false")
     if not true or not false:
-        field = "false" if true else "true"
-        raise InputError("holds no caption", file=path, record=where, field=field)
-    given, references = record.get("references"), None
-    if given is not None:
-        references = tidy.read_several(given, file=path, record=where, field="references")
-    other = optional_text(record, "paraphrase", path, where)
-    paraphrase = other and tidy.read(other, file=path, record=where, field="paraphrase")
+        raise row.error("holds no caption", "false" if true else "true")
+    references = None if row.fields.get("references") is None else row.captions("references")
+    paraphrase = row.text("paraphrase") and row.caption("paraphrase")
     for caption in false:
         yield CaptionPair(
-            str(image),
-            optional_name(record, "kind", path, where) or "all",
+            image,
+            row.name("kind") or "all",
             true,
             caption,
             paraphrase=paraphrase,
             references=references,
-            file=optional_text(record, "image_path", path, where),
+            file=row.text("image_path"),
         )

@@ -127,7 +127,7 @@ class SceneGraph:
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Self:
-        """The graph that `to_json` wrote."""
+        """The graph in a line of the files that the package ships."""
         lists = {
             "decor": tuple(value["decor"]),
             "objects": tuple(map(_object, value["objects"])),
@@ -140,35 +140,6 @@ class SceneGraph:
             "backdrop": tuple(value["backdrop"].items()),
         }
         return cls(**{**value, **lists})
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain lists, numbers and strings; keys in a fixed order."""
-        return {
-            "image_id": self.image_id,
-            "width": self.width,
-            "height": self.height,
-            "setting": self.setting,
-            "light": self.light,
-            "decor": list(self.decor),
-            "objects": [
-                {
-                    "category": o.category,
-                    "kind": o.kind,
-                    "attributes": dict(o.attributes),
-                    "box": list(o.box),
-                    "group": o.group,
-                    "looks": dict(o.looks),
-                    "layer": o.layer,
-                }
-                for o in self.objects
-            ],
-            "relations": [list(r) for r in self.relations],
-            "group_relations": [list(r) for r in self.group_relations],
-            "captions": [
-                {"text": c.text, "marks": [list(m) for m in c.marks]} for c in self.captions
-            ],
-            "backdrop": dict(self.backdrop),
-        }
 
 
 def _object(value: dict[str, Any]) -> SceneObject:

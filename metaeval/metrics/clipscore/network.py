@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from PIL import Image
 
 
-_WORD = re.compile(r"[a-z0-9']+")
+WORD = re.compile(r"[a-z0-9']+")
 
 
 class WordTokenizer:
@@ -64,7 +64,7 @@ class WordTokenizer:
 
     def encode(self, text: str) -> list[int]:
         """The numbers of a text's words, without beginning and end."""
-        return [self._number.get(word, 2) for word in _WORD.findall(text.lower())]
+        return [self._number.get(word, 2) for word in WORD.findall(text.lower())]
 
     def __call__(self, texts: Sequence[str]) -> torch.Tensor:
         """int64 [n, context_length]; what does not fit is cut off before the end token."""
@@ -75,11 +75,6 @@ class WordTokenizer:
             tokens = [1, *self.encode(text)[: self.context_length - 2], self.end]
             ids[row, : len(tokens)] = torch.tensor(tokens)
         return ids
-
-
-def vocabulary_of(texts: Sequence[str]) -> list[str]:
-    """The vocabulary of some texts, in alphabetical order."""
-    return sorted({word for text in texts for word in _WORD.findall(text.lower())})
 
 
 def can_be_short(model: Any) -> bool:

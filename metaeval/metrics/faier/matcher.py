@@ -370,21 +370,17 @@ class Explainer:
         self, texts: Sequence[str], index: int
     ) -> list[tuple[dict[str, object], list[float]]]:
         """Words, triplets and their matches of some texts, each with the scores of its levels."""
-        unions = {level: z[None] for level, z in self._matcher.unions_of(index).items()}
-        network, pairs = self._matcher.model, []
-        for text, triplets in zip(texts, self._parser(texts), strict=True):
-            captions = ParsedCaptions.of([text], [triplets], self._vocabulary)
-            nodes = network.read(captions.take(np.array([0])).to(self._matcher.device))
-            tables = [matches(unions["objects"], nodes.objects)[0]]
-            relations: list[str] = []
-            if "relations" in unions:
-                tables.append(matches(unions["relations"], nodes.relations)[0])
-                relations = [SENTENCE, *(" ".join(triplet) for triplet in triplets)]
+        unions, triplets = self._matcher.unions_of(index), self._parser(texts)
+        pairs = []
+        for text, own in zip(texts, triplets, strict=True):
+            nodes = self._matcher.read(ParsedCaptions.of([text], [own], self._vocabulary))
+            tables = [matches(z[None], nodes[k].vectors[None])[0] for k, z in unions.items()]
+            several = len(tables) > 1
             explanation = {
                 "words": ["<start>", *self._vocabulary.tokenise([text])[0], "<end>"],
                 "matches": _round(tables[0]),
-                "relations": relations,
-                "relation_matches": _round(tables[1]) if relations else [],
+                "relations": [SENTENCE, *(" ".join(t) for t in own)] if several else [],
+                "relation_matches": _round(tables[1]) if several else [],
             }
             levels = [float(table.amax(dim=1).double().mean()) for table in tables]
             pairs.append((explanation, levels))

@@ -344,9 +344,6 @@ class FaierScorer(RegionScorer):
             self._matcher, self.parser, self._vocabulary, references, self.image_regions
         )
 
-    def explain(self, caption: str, image_index: int) -> Mapping[str, object] | None:
-        return self.explain_all([caption], np.array([image_index]))[0]
-
     def explain_all(
         self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
     ) -> list[Mapping[str, object] | None]:

@@ -10,70 +10,22 @@ Captions as the numbers that FAIEr reads: words and triplets, encoded once, pick
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import nn
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from metaeval.errors import InputError
 from metaeval.options import Below1, PositiveInt
 from metaeval.readers.checkpoints import load_weights
 from metaeval.readers.files import one_line
 from metaeval.text.scene_graphs.parse import Triplet, TripletParser, triplet_words
-from metaeval.text.vocabulary import SPECIAL, Vocabulary, pad_sequences
+from metaeval.text.vocabulary import Vocabulary, pad_sequences
 from metaeval.weights.pretrained import CARD, WEIGHTS, PretrainedWeights
-
-
-@dataclass(frozen=True, slots=True)
-class TextBatch:
-    """n captions as word ids.
-
-    Attributes
-    ----------
-    words, lengths
-        int64 [n, l] padded with 0, beginning and end tokens included; int64 [n].
-    triplets, triplet_lengths
-        The words of all captions' triplets, one after another: int64 [t, m], int64 [t].
-    owner, slot
-        int64 [t]: whose triplet it is, and its number there, from 0.
-    """
-
-    words: torch.Tensor
-    lengths: torch.Tensor
-    triplets: torch.Tensor
-    triplet_lengths: torch.Tensor
-    owner: torch.Tensor
-    slot: torch.Tensor
-
-    def to(self, device: torch.device) -> TextBatch:
-        """The same on another device; lengths stay on the CPU, where packing wants them."""
-        return replace(
-            self,
-            words=self.words.to(device),
-            triplets=self.triplets.to(device),
-            owner=self.owner.to(device),
-            slot=self.slot.to(device),
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Nodes:
-    """What n captions are matched by: text objects (words) and text relations.
-
-    `objects` [n, l, d] with `object_mask` [n, l]; `relations` [n, k, d] with `relation_mask`
-    [n, k], of which the first is the sentence itself, then come the triplets.
-    """
-
-    objects: torch.Tensor
-    object_mask: torch.Tensor
-    relations: torch.Tensor
-    relation_mask: torch.Tensor
 
 
 class BiGru(nn.Module):
@@ -82,25 +34,6 @@ class BiGru(nn.Module):
     def __init__(self, d_in: int, d: int) -> None:
         super().__init__()
         self.gru = nn.GRU(d_in, d, batch_first=True, bidirectional=True)
-
-    def forward(
-        self, vectors: torch.Tensor, lengths: torch.Tensor | None = None
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        """States [n, l, d] of vectors [n, l, d_in], 0 behind each end, and last states [n, d].
-
-        `lengths` int64 [n] are on the CPU; without them every sequence fills its row. The last
-        state of the backward direction is the one at the first word.
-        """
-        if lengths is None:
-            states, last = self.gru(vectors)
-        else:
-            packed = pack_padded_sequence(vectors, lengths, batch_first=True, enforce_sorted=False)
-            packed_states, last = self.gru(packed)
-            states, _ = pad_packed_sequence(
-                packed_states, batch_first=True, total_length=vectors.shape[1]
-            )
-        forward, backward = states.chunk(2, dim=-1)
-        return (forward + backward) / 2, (last[0] + last[1]) / 2
 
 
 class NodeReader(nn.Module):
@@ -125,31 +58,6 @@ class NodeReader(nn.Module):
         else:
             self.triplets = None
 
-    def forward(self, texts: TextBatch) -> Nodes:
-        n, length = texts.words.shape
-        objects, last = self.read(self.words, texts.words, texts.lengths)
-        device = objects.device
-        there = torch.arange(length, device=device) < texts.lengths.to(device)[:, None]
-        if self.triplets is None:
-            return Nodes(objects, there, objects[:, :0], there[:, :0])
-        k = 1 + (int(texts.slot.max()) + 1 if len(texts.slot) else 0)
-        flat = objects.new_zeros(n * k, objects.shape[-1])
-        flat = flat.index_copy(0, k * torch.arange(n, device=device), self.sentence(last))
-        mask = torch.zeros(n, k, dtype=torch.bool, device=device)
-        mask[:, 0] = True
-        if len(texts.slot):
-            _, ended = self.read(self.triplets, texts.triplets, texts.triplet_lengths)
-            flat = flat.index_copy(0, k * texts.owner + texts.slot + 1, ended)
-            mask[texts.owner, texts.slot + 1] = True
-        return Nodes(objects, there, flat.view(n, k, -1), mask)
-
-    def read(
-        self, gru: BiGru, words: torch.Tensor, lengths: torch.Tensor | None = None
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        """States [n, l, d] and last states [n, d] of word ids [n, l]; see `BiGru`."""
-        states, last = gru(self.dropout(self.embedding(words)), lengths)
-        return states, last
-
 
 class Fusion(nn.Module):
     """Regions and references → one union vector z a region, for one of the two levels.
@@ -164,21 +72,6 @@ class Fusion(nn.Module):
         self.attention = nn.Linear(d, 1, bias=False)  # softmax does not see a bias
         self.gru = nn.GRU(d, d, batch_first=True)
         self.union = nn.Linear(2 * d, d)
-        self._set_first_weights(d)
-
-    def _set_first_weights(self, d: int) -> None:
-        """First weights, which the paper leaves open: such that z starts as v plus a mean of what
-        was attended to. So a caption is compared with the references from the first step on,
-        instead of after epochs of learning to pass words through."""
-        with torch.no_grad():
-            one = torch.eye(d)
-            self.attention.weight.fill_(1.0)
-            self.union.weight.copy_(torch.cat([one, one], dim=1))
-            self.union.bias.zero_()
-            ((inputs, *others),) = self.gru.all_weights  # one layer, one direction
-            inputs[d:] = torch.cat([0 * one, one])  # update gate, candidate state
-            for parameter in others:
-                parameter[d:] = 0.0
 
     def attended(
         self, regions: torch.Tensor, nodes: torch.Tensor, mask: torch.Tensor
@@ -193,31 +86,10 @@ class Fusion(nn.Module):
         weights = logits.softmax(dim=-1)
         return (weights.transpose(1, 2) @ nodes).transpose(1, 2)
 
-    def join(
-        self, regions: torch.Tensor, attended: torch.Tensor, counts: torch.Tensor | None = None
-    ) -> torch.Tensor:
-        """z [t, d] of regions [t, d] and their attended vectors [t, m, d], of which the first
-        `counts` [t] (at least 1; on the CPU) are read; without them, all."""
-        return self.union(torch.cat([regions, self.last(attended, counts)], dim=-1))
-
-    def last(self, attended: torch.Tensor, counts: torch.Tensor | None = None) -> torch.Tensor:
-        """The GRU's last state m [t, d]; arguments as of `join`."""
-        if counts is None:
-            _, last = self.gru(attended)
-        else:
-            _, last = self.gru(
-                pack_padded_sequence(attended, counts, batch_first=True, enforce_sorted=False)
-            )
-        return last[0]
-
-
-def said_nodes(d: int) -> nn.Linear:
-    """W_u of a network that sees no image: z_k = W_u h_k of the references' nodes, at first h_k."""
-    union = nn.Linear(d, d)
-    with torch.no_grad():
-        union.weight.copy_(torch.eye(d))
-        union.bias.zero_()
-    return union
+    def join(self, regions: torch.Tensor, attended: torch.Tensor) -> torch.Tensor:
+        """z [t, d] of regions [t, d] and their attended vectors [t, m, d]."""
+        _, last = self.gru(attended)
+        return self.union(torch.cat([regions, last[0]], dim=-1))
 
 
 def matches(union: torch.Tensor, nodes: torch.Tensor) -> torch.Tensor:
@@ -312,7 +184,7 @@ class Seen(NamedTuple):
 
 
 class FaierNetwork(nn.Module):
-    """The network: it can `see` images, `read` texts, and `fuse` regions with references.
+    """The network: it can `see` images and `fuse` regions with references.
 
     `levels` are those on which it matches: "objects" and, where it has them, "relations".
     """
@@ -327,7 +199,8 @@ class FaierNetwork(nn.Module):
         fused = self.levels if shape.fused and shape.seen else ()
         self.fusion = nn.ModuleDict({level: Fusion(shape.d) for level in fused})
         said = () if shape.seen else self.levels
-        self.said = nn.ModuleDict({level: said_nodes(shape.d) for level in said})
+        # W_u of a network that sees no image: z_k = W_u h_k of the references' nodes
+        self.said = nn.ModuleDict({level: nn.Linear(shape.d, shape.d) for level in said})
 
     def see(self, features: torch.Tensor, boxes: torch.Tensor, mask: torch.Tensor) -> Seen:
         """Visual objects and relations of images: [n, r, d_u], [n, r, 4], [n, r]."""
@@ -338,10 +211,6 @@ class FaierNetwork(nn.Module):
             else objects[:, :, :0]
         )
         return Seen(objects, relations, mask)
-
-    def read(self, texts: TextBatch) -> Nodes:
-        """Text objects and relations of captions."""
-        return self.text(texts)
 
     def fuse(self, level: str) -> Fusion:
         """What makes union vectors of regions and references on a level."""
@@ -357,8 +226,11 @@ def load_network(weights: PretrainedWeights) -> FaierNetwork:
     try:
         model = FaierNetwork(FaierShape(**weights.card["shape"]))
     except (TypeError, RuntimeError, ZeroDivisionError, ValueError) as error:
-        problem = f"is not the shape of such a network ({one_line(error)})"
-        raise InputError(problem, file=weights.folder / CARD, field="shape") from None
+        raise InputError(
+            f"is not the shape of such a network ({one_line(error)})",
+            file=weights.folder / CARD,
+            field="shape",
+        ) from None
     load_weights(model, weights.state(), weights.folder / WEIGHTS)
     return model.eval()
 
@@ -408,36 +280,9 @@ class ParsedCaptions:
     def __len__(self) -> int:
         return len(self.lengths)
 
-    def take(self, rows: Ints) -> TextBatch:
-        """These captions, as what the network reads."""
-        lengths, count = self.lengths[rows], self.count[rows]
-        owner = np.repeat(np.arange(len(rows)), count)
-        slot = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
-        places = np.repeat(self.first[rows], count) + slot
-        inner = self.triplet_lengths[places]
-        return TextBatch(
-            torch.from_numpy(self.words[rows, : lengths.max(initial=0)]),
-            torch.from_numpy(lengths),
-            torch.from_numpy(self.triplets[places, : inner.max(initial=0)]),
-            torch.from_numpy(inner),
-            torch.from_numpy(owner),
-            torch.from_numpy(slot),
-        )
-
 
 def parse_and_encode(
     captions: Sequence[str], parser: TripletParser, vocabulary: Vocabulary
 ) -> ParsedCaptions:
     """Parse and encode captions."""
     return ParsedCaptions.of(captions, parser(captions), vocabulary)
-
-
-def build_vocabulary(
-    captions: Sequence[str], triplets: Sequence[Sequence[Triplet]], min_count: int = 4
-) -> Vocabulary:
-    """The words that captions or triplets (whose nouns and verbs are lemmas) use often enough."""
-    plain = Vocabulary.build(captions, min_count)
-    flat = (triplet for of_caption in triplets for triplet in of_caption)
-    lemmas = Counter(word for triplet in flat for word in triplet_words(triplet))
-    more = {word for word, n in lemmas.items() if n >= min_count and word not in plain}
-    return Vocabulary((*SPECIAL, *sorted({*plain.words[len(SPECIAL) :], *more})))

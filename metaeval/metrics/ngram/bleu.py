@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -26,8 +25,6 @@ import numpy.typing as npt
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.metrics.base import Scores, Statistics, SummableMetric, SummableScorer
 from metaeval.metrics.ngram.ngrams import (
-    FlatReferences,
-    Ints,
     Trie,
     WordIndex,
     distinct_ngrams,
@@ -41,7 +38,7 @@ from metaeval.text.tokenizers import base as tokenizers
 
 TINY, SMALL = 1e-15, 1e-9  # pycocoevalcap adds them to the matches and to the candidate's n-grams
 
-Numbers = npt.NDArray[Any]  # counts of candidates, or sums of them
+Floats = npt.NDArray[np.float64]
 
 
 class Bleu(SummableMetric):
@@ -105,7 +102,9 @@ class Bleu(SummableMetric):
 
     @property
     def statistics_names(self) -> tuple[str, ...]:
-        return statistics_names(self.max_n)
+        orders = range(1, self.max_n + 1)
+        matches, guesses = [f"matches-{n}" for n in orders], [f"guesses-{n}" for n in orders]
+        return (*matches, *guesses, "length", "reference-length")
 
     def signature(self, column: ScoreColumn, settings: str) -> str:
         if column.variant_of:
@@ -120,14 +119,14 @@ class Bleu(SummableMetric):
         return np.concatenate([scores, self._scores(statistics, 0.0, 0.0)[:, 1:]], axis=1)
 
     def _scores(self, statistics: Statistics, tiny: float, small: float) -> Scores:
-        counts = Matches.of_rows(statistics)
-        penalty = self._brevity_penalty(counts, tiny, small)
+        matches, guesses, lengths = np.split(statistics, [self.max_n, 2 * self.max_n], axis=1)
+        penalty = self._brevity_penalty(*lengths.T, tiny, small)
         scores = np.empty((len(statistics), self.max_n))
         product = np.ones(len(statistics))
         for k in range(self.max_n):
-            guesses = counts.guesses[:, k] + small
+            n = guesses[:, k] + small
             # no n-grams, no matches: 0/0 counts as 0
-            product *= (counts.matches[:, k] + tiny) / np.where(guesses > 0, guesses, 1.0)
+            product *= (matches[:, k] + tiny) / np.where(n > 0, n, 1.0)
             # Python's own power: NumPy's may round by the place that a number has in its array
             root = 1 / (k + 1)
             scores[:, k] = [p**root for p in product.tolist()] * penalty
@@ -135,113 +134,58 @@ class Bleu(SummableMetric):
         return scores
 
     @staticmethod
-    def _brevity_penalty(counts: Matches, tiny: float, small: float) -> npt.NDArray[np.float64]:
+    def _brevity_penalty(length: Floats, reference: Floats, tiny: float, small: float) -> Floats:
         """exp(1 - r/c) where c < r, else 1; 0 for an empty candidate."""
-        ratio = (counts.length + tiny) / np.maximum(counts.reference_length + small, 1e-300)
+        ratio = (length + tiny) / np.maximum(reference + small, 1e-300)
         return np.array(
             [1.0 if x >= 1 else math.exp(1 - 1 / x) if x else 0.0 for x in ratio.tolist()]
         )
 
 
 class BleuScorer(SummableScorer):
-    """BLEU against the references of a dataset."""
+    """BLEU against the references of a dataset: candidates are compared by n-grams with those of
+    each image, looked up in one trie."""
 
     metric: Bleu
     batch_size = 50_000
 
     def prepare(self) -> None:
         references = flatten_references(self.dataset.references)
-        self._matcher = Matcher(self._words(references.texts), references, self.metric.max_n)
-
-    def statistics(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Statistics:
-        return self._matcher.match(self._words(captions), image_index).rows()
-
-    def _words(self, texts: Sequence[str]) -> list[list[str]]:
-        return split_tokens_containing_spaces(self.metric.tokenizer(texts))
-
-
-class Matches(NamedTuple):
-    """The statistics from which the BLEU of n candidates is computed.
-
-    matches, guesses
-        [n, max_n] Per order: the candidate's n-grams that some reference has (each at most as
-        often as the reference that has it most often), and all of the candidate's n-grams.
-    length, reference_length
-        [n] The candidate's words; those of the reference closest to it, -1 if there is none.
-    """
-
-    matches: Numbers
-    guesses: Numbers
-    length: Numbers
-    reference_length: Numbers
-
-    def rows(self) -> Statistics:
-        """One row of `statistics_names` per candidate; NaN for one without a reference."""
-        lengths = np.stack([self.length, self.reference_length], axis=1)
-        rows = np.concatenate([self.matches, self.guesses, lengths], axis=1).astype(np.float64)
-        rows[self.reference_length < 0] = np.nan
-        return rows
-
-    @classmethod
-    def of_rows(cls, rows: Numbers) -> Matches:
-        """The statistics in such rows, or in sums of them."""
-        n = (rows.shape[1] - 2) // 2
-        return cls(rows[:, :n], rows[:, n : 2 * n], rows[:, -2], rows[:, -1])
-
-
-def statistics_names(max_n: int) -> tuple[str, ...]:
-    """The names of the columns of `Matches.rows`."""
-    orders = range(1, max_n + 1)
-    matches, guesses = [f"matches-{n}" for n in orders], [f"guesses-{n}" for n in orders]
-    return (*matches, *guesses, "length", "reference-length")
-
-
-class Matcher:
-    """The references of all images, of which these are the `words`, ready to be compared with
-    candidates by n-grams of the orders 1 … max_n."""
-
-    @checked
-    def __init__(
-        self, words: Sequence[Sequence[str]], references: FlatReferences, max_n: int
-    ) -> None:
-        self._max_n = max_n
         self._vocabulary = WordIndex()
-        texts = self._vocabulary.learn(words)
-        ngrams = distinct_ngrams(texts, max_n)
+        texts = self._vocabulary.learn(self._words(references.texts))
+        ngrams = distinct_ngrams(texts, self.metric.max_n)
         self._trie = Trie()
         nodes = self._trie.grow(ngrams, references.image)
         # per n-gram of an image: how often the reference that has it most often has it
         self._most = [np.zeros(size, dtype=np.int64) for size in self._trie.sizes()]
         for most, order, node in zip(self._most, ngrams, nodes, strict=True):
             np.maximum.at(most, node, order.tf)
-        # the lengths of each image's references, image by image, ascending: (image, length) in one
-        # number, so that the closest length is found by bisection, whatever number there are
-        self._base = int(texts.lengths.max(initial=0)) + 1
-        self._lengths = np.unique(references.image * self._base + texts.lengths)
+        by_image = np.split(texts.lengths, np.cumsum(references.sizes)[:-1])
+        self._lengths = [lengths.tolist() for lengths in by_image]
 
-    def match(self, candidates: Sequence[Sequence[str]], image: npt.NDArray[np.intp]) -> Matches:
-        """Compare the words of n candidates with the references of the images `image` [n]."""
-        texts = self._vocabulary.encode(candidates)
-        ngrams = distinct_ngrams(texts, self._max_n)
-        matches = np.empty((len(candidates), self._max_n), dtype=np.int64)
-        nodes = self._trie.find(ngrams, image)
+    def statistics(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Statistics:
+        """Rows of `statistics_names`: per order the n-grams that some reference has (each at most
+        as often as the reference that has it most often) and all; the candidate's words, and those
+        of the reference closest to it."""
+        n, max_n = len(captions), self.metric.max_n
+        texts = self._vocabulary.encode(self._words(captions))
+        ngrams = distinct_ngrams(texts, max_n)
+        rows = np.empty((n, 2 * max_n + 2))
+        nodes = self._trie.find(ngrams, image_index)
         for k, (most, order, node) in enumerate(zip(self._most, ngrams, nodes, strict=True)):
             known = node >= 0
             clipped = np.minimum(order.tf[known], most[node[known]])
-            matches[:, k] = np.bincount(order.text[known], clipped, len(candidates))
-        guesses = np.maximum(texts.lengths[:, None] - np.arange(self._max_n), 0)
-        return Matches(matches, guesses, texts.lengths, self._closest(texts.lengths, image))
+            rows[:, k] = np.bincount(order.text[known], clipped, n)
+        rows[:, max_n:-2] = np.maximum(texts.lengths[:, None] - np.arange(max_n), 0)
+        rows[:, -2] = texts.lengths
+        for row, image, length in zip(
+            rows, image_index.tolist(), texts.lengths.tolist(), strict=True
+        ):
+            # of two references as close, the shorter; without any, no score
+            closeness = ((abs(each - length), each) for each in self._lengths[image])
+            row[-1] = min(closeness, default=(0, np.nan))[1]
+        rows[np.isnan(rows[:, -1])] = np.nan
+        return rows
 
-    def _closest(self, lengths: Ints, image: npt.NDArray[np.intp]) -> Ints:
-        """[n] The length of the image's reference closest to each of these; of two as close, the
-        shorter; -1 where the image has none."""
-        if not len(self._lengths):
-            return np.full(len(lengths), -1)
-        floor = image * self._base
-        above = np.searchsorted(self._lengths, floor + np.minimum(lengths, self._base))
-        longer = self._lengths[np.minimum(above, len(self._lengths) - 1)] - floor
-        shorter = self._lengths[np.maximum(above - 1, 0)] - floor
-        has_longer = (above < len(self._lengths)) & (longer < self._base)
-        has_shorter = (above > 0) & (shorter >= 0)
-        take_shorter = has_shorter & (~has_longer | (lengths - shorter <= longer - lengths))
-        return np.where(take_shorter, shorter, np.where(has_longer, longer, -1))
+    def _words(self, texts: Sequence[str]) -> list[list[str]]:
+        return split_tokens_containing_spaces(self.metric.tokenizer(texts))

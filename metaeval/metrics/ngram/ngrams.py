@@ -130,13 +130,8 @@ class Edges:
     @classmethod
     def of(cls, above: npt.NDArray[Any], words: Ints) -> tuple[Edges, Ints]:
         """The edges for these pairs, which may come more than once, and the node of each pair."""
-        keys = _key(above, words)
-        order = np.argsort(keys)
-        ordered = keys[order]
-        starts = _starts(ordered)
-        nodes = np.empty_like(order)
-        nodes[order] = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(keys)))
-        return cls(ordered[starts]), nodes
+        keys, nodes = np.unique(_key(above, words), return_inverse=True)
+        return cls(keys), nodes
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -220,43 +215,19 @@ def distinct_ngrams(texts: Texts, max_n: int) -> list[Ngrams]:
     words, lengths = texts
     text = np.repeat(np.arange(len(lengths)), lengths)
     left = np.repeat(np.cumsum(lengths), lengths) - np.arange(len(words))  # words to the text's end
-    # per position: an id of the (n-1)-gram that begins there, and whether the text repeats it
-    prefix, repeated = text, np.ones(len(words), dtype=bool)
+    prefix = text.copy()  # per position: the number of the (n-1)-gram that begins there
     orders = []
     for n in range(1, max_n + 1):
-        begins = left >= n
-        last = np.zeros_like(words)
-        last[: max(len(words) - n + 1, 0)] = words[n - 1 :]
-        # an n-gram can occur twice only if its prefix does: all others need no sorting
-        maybe = np.flatnonzero(begins & repeated)
-        same, times = _first_equal(_key(prefix[maybe], last[maybe]))
-        first = np.arange(len(words))
-        first[maybe] = maybe[same]
-        tf = begins.astype(np.int64)
-        tf[maybe] = times
-        distinct = np.flatnonzero(begins & (first == np.arange(len(words))))
-        orders.append(Ngrams(text[distinct], tf[distinct], prefix[distinct], last[distinct]))
-        number = np.zeros_like(words)
-        number[distinct] = np.arange(len(distinct))
-        prefix, repeated = number[first], tf > 1
+        begins = np.flatnonzero(left >= n)
+        keys = _key(prefix[begins], words[begins + n - 1])
+        _, first, which, tf = np.unique(
+            keys, return_index=True, return_inverse=True, return_counts=True
+        )
+        by_place = np.argsort(first)
+        at = begins[first[by_place]]
+        orders.append(Ngrams(text[at], tf[by_place], prefix[at], words[at + n - 1]))
+        prefix[begins] = np.argsort(by_place)[which]
     return orders
-
-
-def _first_equal(keys: Ints) -> tuple[Ints, Ints]:
-    """For each key, the position of the first key that equals it, and how many do."""
-    order = np.argsort(keys, kind="stable")
-    ordered = keys[order]
-    starts = _starts(ordered)
-    sizes = np.diff(starts, append=len(keys))
-    first, times = np.empty_like(order), np.empty_like(order)
-    first[order] = np.repeat(order[starts], sizes)
-    times[order] = np.repeat(sizes, sizes)
-    return first, times
-
-
-def _starts(ordered: Ints) -> Ints:
-    """Where each run of equal values begins."""
-    return np.flatnonzero(np.diff(ordered, prepend=ordered[:1] - 1))
 
 
 def _key(above: npt.NDArray[Any], words: Ints) -> Ints:

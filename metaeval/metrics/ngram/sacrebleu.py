@@ -1,10 +1,9 @@
 """Metrics of the package sacrebleu, of single captions: SacreBLEU, chrF, chrF++ and TER.
 
-Tokens and scores are sacrebleu's own doing. For SacreBLEU (Post, 2018), its `sentence_bleu` for
-many captions at once, the n-grams are counted by `bleu.Matcher`, which looks at each reference once
-instead of once per candidate. chrF (Popović, 2015), chrF++ (Popović, 2017) and TER (Snover et al.,
-2006) share a base class whose hooks return the information on references, a segment's statistics,
-and the score of statistics (also of their sums). Those are called here; no arithmetic is ours.
+SacreBLEU (Post, 2018), chrF (Popović, 2015), chrF++ (Popović, 2017) and TER (Snover et al., 2006)
+share a base class in the package whose hooks return the information on references, a segment's
+statistics, and the score of statistics (also of their sums). Those are called here; no arithmetic
+is ours.
 """
 
 from __future__ import annotations
@@ -14,14 +13,12 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
-from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.bleu import BLEU, MAX_NGRAM_ORDER
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.metrics.base import Scores, Statistics, SummableMetric, SummableScorer
-from metaeval.metrics.ngram.bleu import Matcher, Matches, statistics_names
-from metaeval.metrics.ngram.ngrams import flatten_references
 from metaeval.options import NonNegativeInt, PositiveInt, checked
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import Store
@@ -38,93 +35,6 @@ def library_settings(library: Any) -> dict[str, object]:
     return {key: value for key, value in pairs if key != "nrefs"}
 
 
-class SacreBleu(SummableMetric):
-    """`sacrebleu.sentence_bleu(caption, references).score / 100`, in [0, 1].
-
-    Sentence level, with effective order: orders beyond the caption's length do not count. 0 for a
-    caption without any match, an empty one among them. Not a number only where the image has no
-    reference. The raw text goes in: sacrebleu tokenises for itself, and by default keeps case and
-    punctuation.
-
-    Parameters
-    ----------
-    smooth
-        sacrebleu's smoothing: "exp", "floor", "add-k" (the two with their default values), "none".
-    tokenizer
-        sacrebleu's tokeniser: "13a", "intl", "char", "zh", "ja-mecab", "flores200" or "none".
-    lowercase
-        Fold case first.
-    """
-
-    name = "sacrebleu"
-    columns = (ScoreColumn("SacreBLEU"),)
-
-    @checked
-    def __init__(
-        self, smooth: Smoothing = "exp", tokenizer: Tokenizer = "13a", lowercase: bool = False
-    ) -> None:
-        self._options = (smooth, tokenizer, lowercase)
-        self._spaced = tokenizer in ("13a", "intl")
-        self.bleu = BLEU(
-            smooth_method=smooth, tokenize=tokenizer, lowercase=lowercase, effective_order=True
-        )
-        self.bleu.num_refs = -1  # needed for its signature
-
-    def __reduce__(self) -> tuple[type[SacreBleu], tuple[object, ...]]:
-        return type(self), self._options  # MeCab's tagger cannot be pickled
-
-    def bind(self, dataset: CaptionDataset, store: Store | None = None) -> SacreBleuScorer | Absent:
-        settings = library_settings(self.bleu) | {"v": 1}
-        return self.missing_part(dataset) or SacreBleuScorer(self, settings, dataset)
-
-    @property
-    def needs_spaces(self) -> bool:
-        return self._spaced
-
-    @property
-    def statistics_names(self) -> tuple[str, ...]:
-        return statistics_names(self.bleu.max_ngram_order)
-
-    def of_statistics(self, statistics: Statistics, *, corpus: bool = False) -> Scores:
-        """`sentence_bleu`, or for sums over a corpus `corpus_bleu`: without effective order."""
-        scores = np.full((len(statistics), 1), np.nan)
-        known = np.flatnonzero(~np.isnan(statistics).any(axis=1))
-        counts = Matches.of_rows(statistics[known].astype(np.int64))
-        columns = [column.tolist() for column in counts]
-        for row, matches, guesses, length, closest in zip(known, *columns, strict=True):
-            bleu = self.bleu.compute_bleu(
-                matches,
-                guesses,
-                length,
-                closest,
-                smooth_method=self.bleu.smooth_method,
-                smooth_value=self.bleu.smooth_value,
-                effective_order=not corpus,
-                max_ngram_order=self.bleu.max_ngram_order,
-            )
-            scores[row] = bleu.score / 100
-        return scores
-
-
-class SacreBleuScorer(SummableScorer):
-    """SacreBLEU against the references of a dataset."""
-
-    metric: SacreBleu
-
-    def prepare(self) -> None:
-        references = flatten_references(self.dataset.references)
-        words = self._words(references.texts)
-        self._matcher = Matcher(words, references, self.metric.bleu.max_ngram_order)
-
-    def statistics(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Statistics:
-        return self._matcher.match(self._words(captions), image_index).rows()
-
-    def _words(self, texts: Sequence[str]) -> list[list[str]]:
-        if self.metric.bleu.lowercase:
-            texts = [text.lower() for text in texts]
-        return [self.metric.bleu.tokenizer(text.rstrip()).split() for text in texts]
-
-
 class SegmentMetric(SummableMetric):
     """One or more of sacrebleu's metrics, a column each; 100 there is 1 here."""
 
@@ -133,7 +43,8 @@ class SegmentMetric(SummableMetric):
     def __init__(self, libraries: Sequence[Any], widths: Sequence[int]) -> None:
         """sacrebleu's metric objects, in the order of the columns, and how many statistics each of
         them has."""
-        self.libraries, self.widths = tuple(libraries), tuple(widths)
+        self.libraries = self.of_corpora = tuple(libraries)
+        self.widths = tuple(widths)
         for library in self.libraries:
             library.num_refs = -1  # needed for its signature
 
@@ -147,12 +58,11 @@ class SegmentMetric(SummableMetric):
 
     def of_statistics(self, statistics: Statistics, *, corpus: bool = False) -> Scores:
         """The scores of captions; of a corpus too, which is the same arithmetic on the sums."""
-        scores = np.full((len(statistics), len(self.libraries)), np.nan)
+        libraries = self.of_corpora if corpus else self.libraries
+        scores = np.full((len(statistics), len(libraries)), np.nan)
         for row in np.flatnonzero(~np.isnan(statistics).any(axis=1)):
             begin = 0
-            for column, (library, width) in enumerate(
-                zip(self.libraries, self.widths, strict=True)
-            ):
+            for column, (library, width) in enumerate(zip(libraries, self.widths, strict=True)):
                 part = statistics[row, begin : begin + width].tolist()
                 scores[row, column] = library._compute_score_from_stats(part).score / 100
                 begin += width
@@ -192,6 +102,54 @@ class SegmentScorer(SummableScorer):
                 for library in self.metric.libraries
             ]
         return self._known[image]
+
+
+class SacreBleu(SegmentMetric):
+    """`sacrebleu.sentence_bleu(caption, references).score / 100`, in [0, 1].
+
+    Sentence level, with effective order: orders beyond the caption's length do not count. 0 for a
+    caption without any match, an empty one among them. Not a number only where the image has no
+    reference. The raw text goes in: sacrebleu tokenises for itself, and by default keeps case and
+    punctuation.
+
+    Parameters
+    ----------
+    smooth
+        sacrebleu's smoothing: "exp", "floor", "add-k" (the two with their default values), "none".
+    tokenizer
+        sacrebleu's tokeniser: "13a", "intl", "char", "zh", "ja-mecab", "flores200" or "none".
+    lowercase
+        Fold case first.
+    """
+
+    name = "sacrebleu"
+    columns = (ScoreColumn("SacreBLEU"),)
+    statistics_names = (
+        *("length", "reference-length"),
+        *(f"{what}-{n}" for what in ("matches", "guesses") for n in range(1, MAX_NGRAM_ORDER + 1)),
+    )
+    scorer_class = SegmentScorer
+
+    @checked
+    def __init__(
+        self, smooth: Smoothing = "exp", tokenizer: Tokenizer = "13a", lowercase: bool = False
+    ) -> None:
+        self._options = (smooth, tokenizer, lowercase)
+        self._spaced = tokenizer in ("13a", "intl")
+        options: dict[str, Any] = {
+            "smooth_method": smooth,
+            "tokenize": tokenizer,
+            "lowercase": lowercase,
+        }
+        super().__init__([BLEU(**options, effective_order=True)], [len(self.statistics_names)])
+        self.of_corpora = (BLEU(**options),)  # without effective order, as `corpus_bleu`
+
+    def __reduce__(self) -> tuple[type[SacreBleu], tuple[object, ...]]:
+        return type(self), self._options  # MeCab's tagger cannot be pickled
+
+    @property
+    def needs_spaces(self) -> bool:
+        return self._spaced
 
 
 class TerScorer(SegmentScorer):

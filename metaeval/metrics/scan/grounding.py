@@ -19,7 +19,6 @@ import torch
 from metaeval.compute.device import (
     group_rows_by_keys,
     group_rows_by_length,
-    inference,
     resolve,
     run_on,
     to_device,
@@ -73,7 +72,7 @@ class WordStates:
 def encode_captions(
     encoder: WordEncoder, parts: Sequence[Sequence[Sequence[int]]]
 ) -> list[WordStates]:
-    """The word states of the captions of each part, by a `plain` encoder in eval mode; every
+    """The word states of the captions of each part, by an encoder in eval mode; every
     caption has at least one word."""
     sequences = [pad_sequences(ids) for ids in parts]
     read = read_both_ways(encoder.embed, encoder.rnn, sequences)
@@ -81,26 +80,6 @@ def encode_captions(
         WordStates(states, place, lengths, encoder.unit_length)
         for (states, place), (_, lengths) in zip(read, sequences, strict=True)
     ]
-
-
-class PlainWordStates:
-    """The same for text encoders of another shape (more layers, or one direction): one by one."""
-
-    def __init__(self, encoder: WordEncoder, ids: Sequence[Sequence[int]]) -> None:
-        self.lengths = np.fromiter(map(len, ids), dtype=np.int64, count=len(ids))
-        device = encoder.embed.weight.device
-        self._known: dict[tuple[int, ...], torch.Tensor] = {}
-        self._ids = [tuple(caption) for caption in ids]
-        with inference(device):
-            for caption in dict.fromkeys(self._ids):
-                self._known[caption] = encoder(torch.tensor([caption], device=device))[0]
-
-    def of(self, rows: npt.NDArray[np.intp], length: int) -> torch.Tensor:
-        """[k, length, d] The states of these captions; zeros behind a caption's end."""
-        known = [self._known[self._ids[row]] for row in rows.tolist()]
-        return torch.stack(
-            [torch.nn.functional.pad(states, (0, 0, 0, length - len(states))) for states in known]
-        )
 
 
 # from this number of regions per word, Gram matrices give attended vectors' lengths faster
@@ -169,7 +148,6 @@ def _lengths_in_words(words: torch.Tensor, n_regions: int, smooth: float) -> Att
 
 
 Rows = npt.NDArray[np.int64]
-Words = WordStates | PlainWordStates
 Work = Callable[[Rows, Mapping[str, Floats], Rows], None]
 
 _NUMBERS = {"cpu": 1 << 20, "cuda": 1 << 28}  # numbers compared at a time
@@ -264,7 +242,9 @@ class Grounder:
             # two threads for each part, one for each of the GRU's directions
             cut = np.array_split(some, -(-n_threads // 2))
             parts = [part for part in cut if len(part)]
-            words = self._encoded_words([[ids[row] for row in part.tolist()] for part in parts])
+            words = encode_captions(
+                self._model.text, [[ids[row] for row in part.tolist()] for part in parts]
+            )
             run_on(
                 self.device,
                 [
@@ -277,7 +257,7 @@ class Grounder:
     def _comparisons(
         self,
         some: Rows,
-        words: Words,
+        words: WordStates,
         images: npt.NDArray[np.intp],
         ways: Sequence[str],
         work: Work,
@@ -298,12 +278,6 @@ class Grounder:
             size = max(1, _NUMBERS[self.device.type] // ((most + length) * self._model.shape.embed))
             for start in range(0, len(group), size):
                 yield partial(compare, group[start : start + size], length, most)
-
-    def _encoded_words(self, parts: Sequence[Sequence[Sequence[int]]]) -> Sequence[Words]:
-        """The word states of the captions of each part."""
-        if self._model.text.plain:
-            return encode_captions(self._model.text, parts)
-        return [PlainWordStates(self._model.text, ids) for ids in parts]
 
     def _encoded_regions(self, regions: Regions) -> tuple[torch.Tensor, torch.Tensor]:
         """[k, d] The vectors of all regions, image by image, and [n, r] where regions are."""

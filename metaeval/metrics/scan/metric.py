@@ -317,9 +317,6 @@ class TigerScorer(ScanScorer):
             scores[rows] = self._compare(vectors, images)
         return scores
 
-    def explain(self, caption: str, image_index: int) -> Mapping[str, object] | None:
-        return self.explain_all([caption], np.array([image_index]))[0]
-
     def explain_all(
         self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
     ) -> list[Mapping[str, object] | None]:

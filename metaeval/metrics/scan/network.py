@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import nn
@@ -41,7 +41,7 @@ from metaeval.text.vocabulary import Vocabulary
 
 LEAK = 0.1  # the slope of LeakyReLU for negative similarities; 0 makes it max(0, ·), Eq. 3 of TIGEr
 EPS = 1e-8  # added to norms
-_TINY = 1e-30
+TINY = 1e-30
 
 AttendedLengths = Callable[[torch.Tensor], torch.Tensor]
 WAYS = ("i2t", "t2i")  # image → text: regions attend to words; text → image: words to regions
@@ -49,24 +49,7 @@ WAYS = ("i2t", "t2i")  # image → text: regions attend to words; text → image
 
 def l2norm(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
     """x / (‖x‖ + 1e-8) along a dimension, as SCAN defines it."""
-    return x / (_length(x, dim, keepdim=True) + EPS)
-
-
-def cosines(query: torch.Tensor, context: torch.Tensor, smooth: float) -> torch.Tensor:
-    """The cosine of each query [n, q, d] with what it attends to in its context [n, c, d].
-
-    Queries and context are regions and words for image → text (TIGEr's grounding vector), words and
-    regions for text → image; zero rows are padding. `smooth` is the λ of the softmax over the
-    context. Returns [n, q]; 0 for padding.
-    """
-    products = query @ context.transpose(1, 2)  # [n, q, c]
-    lengths = _length(query, 2)
-    if query.shape[1] < context.shape[1]:  # then the attended vectors are less work than their Gram
-        return cosines_of_products(
-            products, lengths, smooth, lambda weights: _length(weights @ context, 2)
-        )
-    attended = lengths_by_gram(context @ context.transpose(1, 2))
-    return cosines_of_products(products, lengths, smooth, attended)
+    return x / (vector_lengths(x, dim, keepdim=True) + EPS)
 
 
 def cosines_of_products(
@@ -76,82 +59,47 @@ def cosines_of_products(
     attended: AttendedLengths,
     leak: float = LEAK,
 ) -> torch.Tensor:
-    """`cosines` from products [n, q, c] of queries and context, and the queries' lengths [n, q].
+    """The cosine of each query with what it attends to in its context, [n, q]; 0 for padding.
+
+    From products [n, q, c] of queries and context, and the queries' lengths [n, q]; `smooth` is
+    the λ of the softmax over the context.
 
     `attended` says how long the attended vectors are, [n, q], by their weights [n, q, c].
     """
-    weights = _weights(products, smooth, dim=1, leak=leak)
-    return _cosine((weights * products).sum(dim=2), attended(weights), lengths)
+    weights = attention_weights(products, smooth, dim=1, leak=leak)
+    return quotient((weights * products).sum(dim=2), attended(weights), lengths)
 
 
 def lengths_by_gram(gram: torch.Tensor) -> AttendedLengths:
     """Lengths for `cosines_of_products` from the Gram matrices [n, c, c] of the context."""
 
     def length(weights: torch.Tensor) -> torch.Tensor:
-        return ((weights @ gram) * weights).sum(dim=2).clamp(min=_TINY).sqrt()
+        return ((weights @ gram) * weights).sum(dim=2).clamp(min=TINY).sqrt()
 
     return length
 
 
-def mean_cosines(
-    regions: torch.Tensor,
-    n_regions: torch.Tensor,
-    words: torch.Tensor,
-    n_words: torch.Tensor,
-    smooth: float,
-) -> dict[str, torch.Tensor]:
-    """SCAN's similarity of every image with every caption: the mean cosine, for each of the ways.
-
-    Of regions [m, r, d] the first `n_regions` [m] are there, of words [n, w, d] the first `n_words`
-    [n]. Returns [m, n] under "i2t" and "t2i".
-    """
-    (m, r, d), (n, w, _) = regions.shape, words.shape
-    # images and captions, the many, stand last; regions and words, the few, before them: so sums
-    # over the few are sums of long rows, which is several times as fast
-    products = words.reshape(n * w, d) @ regions.transpose(0, 1).reshape(r * m, d).T
-    to_words = products.view(n, w, r, m)
-    to_regions = to_words.permute(3, 2, 1, 0).contiguous()  # [m, r, w, n]
-    return {
-        "i2t": _all_cosines(to_words, regions, words, smooth).T / n_regions[:, None],
-        "t2i": _all_cosines(to_regions, words, regions, smooth) / n_words,
-    }
-
-
-def _all_cosines(
-    products: torch.Tensor, query: torch.Tensor, context: torch.Tensor, smooth: float
+def attention_weights(
+    products: torch.Tensor, smooth: float, dim: int, leak: float = LEAK
 ) -> torch.Tensor:
-    """[k, n] The cosines of all of n items' queries with each of k items' contexts, summed.
-
-    `products` is [k, c, q, n], `query` [n, q, d], `context` [k, c, d].
-    """
-    k, c, q, n = products.shape
-    weights = _weights(products, smooth, dim=2)
-    dot = (weights * products).sum(dim=1)
-    flat = weights.view(k, c, q * n)
-    square = torch.bmm(context @ context.transpose(1, 2), flat).mul_(flat).sum(dim=1)
-    attended = square.clamp(min=_TINY).sqrt().view(k, q, n)  # rounding can make it negative
-    return _cosine(dot, attended, _length(query, 2).T).sum(dim=1)
-
-
-def _weights(products: torch.Tensor, smooth: float, dim: int, leak: float = LEAK) -> torch.Tensor:
     """Attention before normalisation: exp(λ · l2norm(LeakyReLU(A))), the norm over `dim`.
 
     The exponents lie in [-λ, λ], so nothing overflows and no maximum need be taken off.
     """
     leaky = torch.nn.functional.leaky_relu(products, leak)
-    return (leaky * (smooth / (_length(leaky, dim, keepdim=True) + EPS))).exp_()
+    return (leaky * (smooth / (vector_lengths(leaky, dim, keepdim=True) + EPS))).exp_()
 
 
-def _cosine(dot: torch.Tensor, one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+def quotient(dot: torch.Tensor, one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
     """A product divided by the two lengths; 0 for padding."""
-    return dot / (one * other).clamp(min=_TINY)
+    return dot / (one * other).clamp(min=TINY)
 
 
-def _length(x: torch.Tensor, dim: int, keepdim: bool = False) -> torch.Tensor:
+def vector_lengths(x: torch.Tensor, dim: int, keepdim: bool = False) -> torch.Tensor:
     """‖x‖, with a gradient of 0 at 0 (padding); torch's own is slow except over the last dim."""
     if dim in (-1, x.ndim - 1):
         return torch.linalg.vector_norm(x, dim=dim, keepdim=keepdim)
-    return x.square().sum(dim=dim, keepdim=keepdim).clamp_(min=_TINY).sqrt_()
+    return x.square().sum(dim=dim, keepdim=keepdim).clamp_(min=TINY).sqrt_()
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,8 +112,8 @@ class ScanShape:
     `whole_only` it serves the region that is the whole image alone.
     `grid` is the side of the grid that gold regions are given (0: none; `vision/regions/gold.py`),
     whose cells count as whole images here.
-    `region_norm`, `text_norm`: whether vectors are scaled to unit length; `both_ways`: whether the
-    GRU reads backwards as well.
+    `region_norm`, `text_norm`: whether vectors are scaled to unit length. `layers` and `both_ways`
+    of the GRU are in cards of weights, and are always these.
     """
 
     dim: int
@@ -176,8 +124,8 @@ class ScanShape:
     context: bool = False
     whole_only: bool = False
     grid: NonNegativeInt = 0
-    layers: PositiveInt = 1
-    both_ways: bool = True
+    layers: Literal[1] = 1
+    both_ways: Literal[True] = True
     region_norm: bool = True
     text_norm: bool = True
 
@@ -188,11 +136,11 @@ class ScanShape:
 
 
 class RegionEncoder(nn.Module):
-    """Region features [n, r, dim] to vectors [n, r, embed]; 0 where the mask is False."""
+    """Region features to vectors; see `rows`."""
 
     def __init__(self, shape: ScanShape) -> None:
         super().__init__()
-        self._norm, self._context, self._wholes = shape.region_norm, shape.context, shape.wholes
+        self._norm, self._context, self.wholes = shape.region_norm, shape.context, shape.wholes
         self._whole_only = shape.whole_only
         self.fc = nn.Linear(shape.dim, shape.embed)
         nn.init.xavier_uniform_(self.fc.weight)
@@ -201,13 +149,6 @@ class RegionEncoder(nn.Module):
         if shape.hidden:
             self.hidden = nn.Linear((1 + shape.context) * shape.dim, shape.hidden)
             self.out = nn.Linear(shape.hidden, shape.embed, bias=False)
-
-    def forward(
-        self, features: torch.Tensor, mask: torch.Tensor, first: torch.Tensor | None = None
-    ) -> torch.Tensor:
-        # few images fill their rows
-        vectors = self.rows(*region_rows(features, mask, self._wholes, first))
-        return vectors.new_zeros(*mask.shape, vectors.shape[1]).index_put((mask,), vectors)
 
     def rows(
         self, features: torch.Tensor, whole: torch.Tensor, first: torch.Tensor
@@ -222,58 +163,25 @@ class RegionEncoder(nn.Module):
 
 
 def region_rows(
-    features: torch.Tensor,
-    mask: torch.Tensor,
-    wholes: int = 1,
-    first: torch.Tensor | None = None,
+    features: torch.Tensor, mask: torch.Tensor, wholes: int = 1
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Of all regions: their features [k, dim], those of their image's region 0, which is the whole
-    image, and whether they are not one object, 1 or 0 [k, 1]: the first `wholes` of an image.
-
-    `first` [n, r] says which those are where they are not always the first.
-    """
+    image, and whether they are not one object, 1 or 0 [k, 1]: the first `wholes` of an image."""
     whole = features[:, :1].expand_as(features)[mask]
-    if first is None:
-        first = torch.zeros_like(mask)
-        first[:, :wholes] = True
+    first = torch.zeros_like(mask)
+    first[:, :wholes] = True
     return features[mask], whole, first[mask][:, None].to(features.dtype)
 
 
 class WordEncoder(nn.Module):
-    """Word ids [n, w] to word states [n, w, embed]; 0 behind a caption's end."""
+    """Word ids to word states, the two directions of a GRU averaged; see `grounding.WordStates`."""
 
     def __init__(self, shape: ScanShape) -> None:
         super().__init__()
-        self.unit_length, self._both_ways = shape.text_norm, shape.both_ways
-        self.plain = shape.layers == 1 and shape.both_ways  # as published
+        self.unit_length = shape.text_norm
         self.embed = nn.Embedding(shape.words, shape.word)
         nn.init.uniform_(self.embed.weight, -0.1, 0.1)
-        self.rnn = nn.GRU(
-            shape.word, shape.embed, shape.layers, batch_first=True, bidirectional=shape.both_ways
-        )
-
-    def forward(
-        self, ids: torch.Tensor, lengths: torch.Tensor | None = None, dropout: float = 0.0
-    ) -> torch.Tensor:
-        """Word states of captions of these `lengths`, int64 [n] on the CPU (`None`: every caption
-        fills its row); `dropout` of the embedding's numbers are set to 0, while training."""
-        if lengths is None:
-            return self._finished(self.rnn(self.embed(ids))[0])
-        vectors = nn.functional.dropout(self.embed(ids), dropout, self.training)
-        packed = nn.utils.rnn.pack_padded_sequence(
-            vectors, lengths, batch_first=True, enforce_sorted=False
-        )
-        states, _ = nn.utils.rnn.pad_packed_sequence(
-            self.rnn(packed)[0], batch_first=True, total_length=ids.shape[1]
-        )
-        return self._finished(states)  # padding is zero and stays so
-
-    def _finished(self, states: torch.Tensor) -> torch.Tensor:
-        """The two directions averaged, and put onto the unit sphere."""
-        if self._both_ways:
-            forward, backward = states.chunk(2, dim=-1)
-            states = (forward + backward) / 2
-        return l2norm(states) if self.unit_length else states
+        self.rnn = nn.GRU(shape.word, shape.embed, batch_first=True, bidirectional=True)
 
 
 class Scan(nn.Module):
@@ -317,8 +225,9 @@ def load_checkpoint(path: Path, vocabulary: Path) -> tuple[Scan, Vocabulary]:
         image = _without_weight_norm(image, path)
     shape = _shape(image, text, options, path)
     if shape.words != len(words):
-        problem = f"has {len(words):,} words, the checkpoint {path} {shape.words:,}"
-        raise InputError(problem, file=vocabulary)
+        raise InputError(
+            f"has {len(words):,} words, the checkpoint {path} {shape.words:,}", file=vocabulary
+        )
     model = Scan(shape)
     load_weights(model.image, image, path)
     load_weights(model.text, text, path)
@@ -344,15 +253,11 @@ def _shape(
     path: Path,
 ) -> ScanShape:
     fc, words = _matrix(image, "fc.weight", path), _matrix(text, "embed.weight", path)
-    layers = sum(name.startswith("rnn.weight_hh_l") for name in text if "reverse" not in name)
-    both_ways = any(name.endswith("_reverse") for name in text)
     return ScanShape(
         dim=fc.shape[1],
         words=words.shape[0],
         embed=fc.shape[0],
         word=words.shape[1],
-        layers=max(1, layers),
-        both_ways=both_ways,
         region_norm=not options.get("no_imgnorm", False),
         text_norm=not options.get("no_txtnorm", False),
     )

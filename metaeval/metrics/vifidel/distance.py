@@ -27,10 +27,7 @@ import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from importlib import import_module
-from importlib.util import find_spec
 from itertools import pairwise
-from pathlib import Path
-from runpy import run_path
 from typing import NamedTuple
 
 import numpy as np
@@ -48,12 +45,8 @@ _WORD = re.compile(r"(?u)\b\w\w+\b")
 
 def stop_words() -> frozenset[str]:
     """scikit-learn's English list."""
-    package = find_spec("sklearn")  # which takes a second to import, all for one list
-    folder = Path((package.submodule_search_locations or ["."])[0] if package else ".")
-    file = folder / "feature_extraction" / "_stop_words.py"
-    if not file.is_file():  # another release may have it elsewhere
-        return frozenset(import_module("sklearn.feature_extraction.text").ENGLISH_STOP_WORDS)
-    return frozenset(run_path(str(file))["ENGLISH_STOP_WORDS"])
+    words: frozenset[str] = import_module("sklearn.feature_extraction.text").ENGLISH_STOP_WORDS
+    return words
 
 
 def stop_words_identity() -> str:

@@ -10,7 +10,7 @@ from scipy.special import gammaln, stdtr
 from scipy.stats import false_discovery_control
 
 from metaeval.errors import InputError
-from metaeval.stats.correlation.correlations import NAMES, correlation
+from metaeval.stats.correlation.correlations import NAMES, correlation, pearson_of_sums
 from metaeval.stats.correlation.kendall import concordance
 from metaeval.stats.resampling.bootstrap import (
     Counts,
@@ -185,13 +185,11 @@ def disattenuated_correlation(
 
 def _disattenuated(sums: Floats, k: int) -> Floats:
     """r / √ICC(1, k) [replicates] from the sums that `disattenuated_correlation` makes."""
-    n, x, y, xx, yy, xy, inside = sums.T
+    n, _, y, _, yy, _, inside = sums.T
     with np.errstate(invalid="ignore", divide="ignore"):
-        vx, vy = xx - x * x / n, yy - y * y / n
-        r = (xy - x * y / n) / np.sqrt(np.maximum(vx * vy, 0))
-        between, within = k * vy / (n - 1), inside / (n * (k - 1))
+        between, within = k * (yy - y * y / n) / (n - 1), inside / (n * (k - 1))
         icc = np.where(between > within, (between - within) / between, np.nan)
-        return np.asarray(r / np.sqrt(icc))
+        return np.asarray(pearson_of_sums(sums[:, :6]) / np.sqrt(icc))
 
 
 def _table(ratings: npt.ArrayLike) -> Floats:

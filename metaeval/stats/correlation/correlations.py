@@ -5,13 +5,13 @@ the scores of one metric by 1 where they are kept and those of the other by 1 wh
 swapped in. Both are the same sums, so both go through here.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from metaeval.errors import InputError
-from metaeval.stats.correlation.kendall import kendall
+from metaeval.stats.correlation.kendall import centred_midranks, kendall
 from metaeval.stats.resampling.bootstrap import Buffers, map_chunks, replicates_at_a_time
 from metaeval.stats.resampling.items import (
     Floats,
@@ -23,9 +23,9 @@ from metaeval.stats.resampling.items import (
 )
 from metaeval.stats.resampling.weighted import (
     WeightedOrder,
-    WeightedPairs,
     pad_weights,
     rank_correlations,
+    surplus_of_pairs,
 )
 
 # Spearman's rank correlation between the level of a caption and its score.
@@ -225,13 +225,14 @@ class WeightedCorrelations:
     units
         int [n] in 0 … n_units − 1: the unit (image) that each item's weight comes from.
     names
-        Which of `NAMES` are needed; the others come out as NaN, and are not paid for.
+        Which of `NAMES` are needed; what takes long of the others is not paid for, and NaN.
 
     Notes
     -----
     Ties, missing scores and undefined values as in `pearson`, `spearman`, `kendall`.
     Rank correlations are exact integer sums: of tables of scores by judgements while there are at
-    most 64 distinct judgements (`WeightedOrder`), otherwise by merging (`WeightedPairs`).
+    most 64 distinct judgements (`WeightedOrder`); otherwise of all pairs of items for Kendall's τ,
+    in O(n²) time.
     """
 
     def __init__(
@@ -252,11 +253,16 @@ class WeightedCorrelations:
         self._ranks = bool(set(names) - {"pearson"})
         levels, level = encode(self._y)
         self._order: WeightedOrder | None = None
-        self._pairs: WeightedPairs | None = None
+        self._items: list[Any] = []  # of x and of y, [values, n_units]: items of a unit by value
         if self._ranks and 1 < len(levels) <= FEW_LEVELS:
             self._order = WeightedOrder(self._x, self._unit, level, n_units, len(levels))
         elif self._ranks and len(levels) > 1:
-            self._pairs = WeightedPairs(self._x, self._y, self._unit)
+            from scipy.sparse import csr_array  # slow to import
+
+            self._codes = [encode(values)[1] for values in (self._x, self._y)]
+            for code in self._codes:
+                cells = np.ones(len(code)), (code, self._unit)
+                self._items.append(csr_array(cells, (code.max() + 1, n_units)))
         self._moments = self._unit_moments()
 
     def _unit_moments(self) -> Floats:
@@ -273,20 +279,27 @@ class WeightedCorrelations:
         if weights.ndim != 2 or weights.shape[1] != self._n_units:
             raise InputError(f"shape {weights.shape} is not [r, {self._n_units}]", field="weights")
 
+        surplus = np.full(len(weights), np.nan)
+        if self._items and {"kendall_tau_b", "kendall_tau_c"} & set(self._names):
+            surplus = surplus_of_pairs(self._x, self._y, self._unit, weights)
+
         def chunk(start: int, buffers: Buffers) -> list[Floats]:
-            return self._chunk(weights[start : start + _CHUNK], buffers)
+            part = slice(start, start + _CHUNK)
+            return self._chunk(weights[part], surplus[part], buffers)
 
         parts = map_chunks(chunk, range(0, len(weights), _CHUNK), threads)
         if not parts:
             return Correlations(*[np.empty(0)] * 4)
         return Correlations(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
-    def _chunk(self, weights: npt.NDArray[np.integer], buffers: Buffers) -> list[Floats]:
+    def _chunk(
+        self, weights: npt.NDArray[np.integer], surplus: Floats, buffers: Buffers
+    ) -> list[Floats]:
         r = len(weights)
         undefined = np.full(r, np.nan)
         linear = self._pearson(weights) if "pearson" in self._names else undefined
-        if self._pairs is not None:
-            return [linear, *self._merged(weights, self._pairs)]
+        if self._items:
+            return [linear, *self._of_many_levels(weights, surplus)]
         if self._order is None:
             return [linear, undefined, undefined, undefined]
         size = replicates_at_a_time(len(self._x))
@@ -316,25 +329,35 @@ class WeightedCorrelations:
 
     def _pearson(self, weights: npt.NDArray[np.integer]) -> Floats:
         # einsum, not @: the order of its sums does not depend on threads
-        n, x, y, xx, yy, xy = np.einsum("ru,mu->mr", weights.astype(np.float64), self._moments)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            vx, vy, cov = xx - x * x / n, yy - y * y / n, xy - x * y / n
-            r = cov / (np.sqrt(np.maximum(vx, 0)) * np.sqrt(np.maximum(vy, 0)))
-        # a constant leaves rounding where its variance should be nothing
-        r[(vx <= 1e-12 * xx) | (vy <= 1e-12 * yy)] = np.nan
-        return np.asarray(np.clip(r, -1, 1))
+        sums = np.einsum("ru,mu->mr", weights.astype(np.float64), self._moments)
+        return pearson_of_sums(sums.T)
 
-    def _merged(
-        self, weights: npt.NDArray[np.integer], pairs: WeightedPairs
-    ) -> tuple[Floats, Floats, Floats]:
-        """Spearman's ρ, τ-b and τ-c by merging."""
-        made = pairs.of(
-            weights,
-            ranks="spearman" in self._names,
-            pairs=bool({"kendall_tau_b", "kendall_tau_c"} & set(self._names)),
-        )
-        tau_c = _tau_c(made.surplus, made.n, made.coarsest)
-        return made.spearman_rho, made.kendall_tau_b, tau_c
+    def _of_many_levels(self, weights: npt.NDArray[np.integer], surplus: Floats) -> list[Floats]:
+        """Spearman's ρ, τ-b and τ-c, of concordant less discordant pairs."""
+        drawn = weights.T.astype(np.float64)
+        sizes = [table @ drawn for table in self._items]  # items with each value
+        ranks = [centred_midranks(each) for each in sizes]
+        spread = [np.einsum("vr,vr,vr->r", s, k, k) for s, k in zip(sizes, ranks, strict=True)]
+        first, second = (k[code] for k, code in zip(ranks, self._codes, strict=True))
+        covariance = np.einsum("ir,ir,ir->r", first, second, drawn[self._unit])
+        n = sizes[0].sum(axis=0)
+        untied = [(n * n - np.einsum("vr,vr->r", s, s)) / 2 for s in sizes]
+        coarsest = np.min([(s > 0).sum(axis=0) for s in sizes], axis=0).astype(np.float64)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            rho = covariance / (np.sqrt(spread[0]) * np.sqrt(spread[1]))
+            tau = surplus / (np.sqrt(untied[0]) * np.sqrt(untied[1]))
+        return [rho, tau, _tau_c(surplus, n, coarsest)]
+
+
+def pearson_of_sums(sums: Floats) -> Floats:
+    """Pearson's r [k] from sums [k, 6] of 1, x, y, x², y² and xy; NaN where one is constant."""
+    n, x, y, xx, yy, xy = sums.T
+    with np.errstate(invalid="ignore", divide="ignore"):
+        vx, vy, cov = xx - x * x / n, yy - y * y / n, xy - x * y / n
+        r = cov / (np.sqrt(np.maximum(vx, 0)) * np.sqrt(np.maximum(vy, 0)))
+    # a constant leaves rounding where its variance should be nothing
+    r[(vx <= 1e-12 * xx) | (vy <= 1e-12 * yy)] = np.nan
+    return np.asarray(np.clip(r, -1, 1))
 
 
 def _tau_c(surplus: Floats, n: Floats, coarsest: Floats) -> Floats:

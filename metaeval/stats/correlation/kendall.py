@@ -30,39 +30,6 @@ def concordance(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[int, int, int]:
     return round(kendall(x, y).tau * size) if size else 0, untied_x, untied_y
 
 
-class Crosstab(NamedTuple):
-    """Items counted by score and level.
-
-    Attributes
-    ----------
-    counts
-        int64 [n_values, n_levels]: rows by ascending distinct score, columns by ascending level.
-        A row with more than one item is a block of ties.
-    levels
-        float64 [n_levels], the distinct levels.
-    """
-
-    counts: Ints
-    levels: Floats
-
-
-def crosstab(scores: npt.ArrayLike, levels: npt.ArrayLike) -> Crosstab:
-    """Count the scored items by distinct score and level (see `scored_items` for the shapes).
-
-    Takes O(n log n) time and n_values · n_levels memory: for few levels, which is what graded
-    corruptions and human ratings have.
-
-    >>> crosstab([[0.1, 0.4], [0.1, 0.1]], [0, 1]).counts.tolist()
-    [[2, 1], [0, 1]]
-    """
-    items = scored_items(scores, levels)
-    values, rows = encode(items.scores)
-    distinct, columns = encode(items.levels)
-    cells = rows * len(distinct) + columns
-    counts = np.bincount(cells, minlength=len(values) * len(distinct)).astype(np.int64)
-    return Crosstab(counts.reshape(len(values), len(distinct)), distinct)
-
-
 Variant = Literal["b", "c"]
 
 
@@ -315,12 +282,7 @@ def ties(scores: npt.ArrayLike) -> Ties:
     >>> ties([[0.0, 0.0], [0.0, 0.7]])
     Ties(items=0.75, pairs=0.5)
     """
-    return tie_shares(crosstab(scores, 0))
-
-
-def tie_shares(table: Crosstab) -> Ties:
-    """The tie fraction from a table of scores by levels."""
-    blocks = table.counts.sum(axis=1)
+    blocks = np.unique(scored_items(scores, 0).scores, return_counts=True)[1]
     n = int(blocks.sum())
     nan = float("nan")
     return Ties(

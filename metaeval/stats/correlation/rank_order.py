@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.stats.correlation.kendall import Crosstab, centred_midranks, crosstab
-from metaeval.stats.resampling.items import Floats, Ints, as_table, encode
+from metaeval.stats.correlation.kendall import centred_midranks
+from metaeval.stats.resampling.items import Floats, Ints, as_table, encode, scored_items
 
 _STREAM = 0x71E5  # keeps tie-breaking apart from the resampling under the same seed
 
@@ -68,8 +68,7 @@ def rank_order(
         This form is not printed there. It was chosen because it gives the steps in which the
         published values move: multiples of 0.00004 for four levels of 5,000 captions, of 0.0004
         for two. Eq. 12 of the paper, 1 − 6Σd²/(n(n² − 1)), taken literally on the midranks of the
-        levels is nearer to 1: with k equal levels 1 − (1 − ρ)(n² − (n/k)²)/(n² − 1), see
-        `by_equation_12`.
+        levels is nearer to 1: with k equal levels 1 − (1 − ρ)(n² − (n/k)²)/(n² − 1).
     Ties
         An order has to put equal scores one after the other, and ρ depends on how. Reported are
         the expectation over all ways, the two extremes, and some random ways. Only a block of ties
@@ -92,12 +91,10 @@ def rank_order(
     >>> result.rho, result.worst, result.best
     (0.5, 0.3333333333333333, 1.0)
     """
-    return rank_order_of(crosstab(scores, levels), tie_seeds)
-
-
-def rank_order_of(table: Crosstab, tie_seeds: Sequence[int] = ()) -> RankOrder:
-    """`rank_order` from a table of scores by levels."""
-    counts = table.counts
+    items = scored_items(scores, levels)
+    (values, rows), (distinct, columns) = map(encode, items)
+    shape = len(values), len(distinct)
+    counts = np.bincount(rows * shape[1] + columns, minlength=shape[0] * shape[1]).reshape(shape)
     sizes = counts.sum(axis=0)
     n = int(sizes.sum())
     if (sizes > 0).sum() < 2:
@@ -166,58 +163,16 @@ def rho_of_prefixes(prefixes: Floats, sizes: npt.ArrayLike) -> Floats:
     return result
 
 
-def by_equation_12(rho: float, n: int, k: int) -> float:
-    """What Eq. 12 of the paper, taken literally on midranks, gives where `rank_order` gives ρ.
-
-    Parameters
-    ----------
-    rho
-        `rank_order`'s.
-    n, k
-        Items, and levels of equal size.
-
-    Notes
-    -----
-    1 − 6Σd²/(n(n² − 1)) holds for ranks without ties; here d are the differences of midranks, of
-    which n/k are tied at a time, and Σd² = (1 − ρ)·n(n² − (n/k)²)/6.
-
-    Examples
-    --------
-    The levels 0, 1, 0, 1 in order of score: midranks 1.5, 3.5, 1.5, 3.5 against 1.5, 1.5, 3.5, 3.5,
-    so Σd² is 8, and Eq. 12 gives 1 − 48/60, where ρ is 0.
-
-    >>> from metaeval.stats.correlation.rank_order import by_equation_12
-    >>> round(by_equation_12(0.0, 4, 2), 12)
-    0.2
-    """
-    return 1 - (1 - rho) * (n**2 - (n / k) ** 2) / (n**2 - 1)
-
-
 def tie_breaking_seeds(count: int, seed: int) -> list[int]:
     """The `count` tie-breaking seeds of a run; runs of different seeds share none of them."""
     return [seed * count + k for k in range(count)]
 
 
-class RankOrderWithin(NamedTuple):
-    """What `rank_order_within` returns.
+def rank_orders_within(scores: npt.ArrayLike, levels: npt.ArrayLike) -> Floats:
+    """The rank-order ρ among the versions of each image, float64 [n_images].
 
-    Attributes
-    ----------
-    rho
-        Mean over images, in [-1, 1]; NaN without any.
-    n
-        Images with scored versions of at least two levels.
-    """
-
-    rho: float
-    n: int
-
-
-def rank_order_within(scores: npt.ArrayLike, levels: npt.ArrayLike) -> RankOrderWithin:
-    """Mean over images of the rank-order ρ among the versions of one image.
-
-    Differences in difficulty between images, which the pooled
-    `metaeval.stats.correlation.rank_order` pays for, play no part here.
+    Differences in difficulty between images, which the pooled `rank_order` pays for, play no part
+    here.
 
     Parameters
     ----------
@@ -235,25 +190,16 @@ def rank_order_within(scores: npt.ArrayLike, levels: npt.ArrayLike) -> RankOrder
         Midranks, which is the expectation under random tie-breaking: an image whose versions all
         score the same counts 0 (Spearman's ρ would be undefined and drop it).
     Missing
-        An image counts with the versions that are scored, if these are of at least two levels.
+        An image counts with the versions that are scored, if these are of at least two levels;
+        otherwise it has NaN.
     Seed
         None: no random part.
 
     Examples
     --------
-    >>> from metaeval.stats.correlation.rank_order import rank_order_within
-    >>> rank_order_within([[0.1, 0.5, 0.9], [0.2, 0.2, 0.8], [0.3, 0.3, 0.3]], [0, 1, 2])
-    RankOrderWithin(rho=0.5833333333333334, n=3)
-    """
-    rhos = rank_orders_within(scores, levels)
-    defined = rhos[~np.isnan(rhos)]
-    return RankOrderWithin(float(defined.mean()) if len(defined) else float("nan"), len(defined))
-
-
-def rank_orders_within(scores: npt.ArrayLike, levels: npt.ArrayLike) -> Floats:
-    """The rank-order ρ of each image, float64 [n_images]; NaN for an image that does not count.
-
-    Arguments and rules as in `rank_order_within`.
+    >>> from metaeval.stats.correlation.rank_order import rank_orders_within
+    >>> rank_orders_within([[0.1, 0.5, 0.9], [0.2, 0.2, 0.8], [0.3, 0.3, 0.3]], [0, 1, 2]).tolist()
+    [1.0, 0.75, 0.0]
     """
     values, grades = as_table(scores, levels)
     scored = ~np.isnan(values)

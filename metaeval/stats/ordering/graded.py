@@ -9,21 +9,13 @@ import numpy.typing as npt
 from scipy.special import ndtri
 
 from metaeval.errors import InputError
-from metaeval.stats.correlation.correlations import spearman
-from metaeval.stats.correlation.kendall import crosstab, kendall, tie_shares
+from metaeval.stats.correlation.kendall import ties
 from metaeval.stats.correlation.rank_order import (
     rank_order,
-    rank_order_of,
     rank_orders_within,
     tie_breaking_seeds,
 )
-from metaeval.stats.ordering.pairwise import (
-    adjacent_auc,
-    monotone,
-    monotone_flags,
-    pair_counts,
-    pairwise,
-)
+from metaeval.stats.ordering.pairwise import monotone_flags, pair_counts
 from metaeval.stats.resampling.bootstrap import (
     MIN_UNITS,
     Counts,
@@ -136,7 +128,7 @@ class StepEstimate(NamedTuple):
 
 
 class GradedRecord(NamedTuple):
-    """What `graded_statistics` returns; each statistic is defined by the function of its name.
+    """What `graded_statistics` returns; for the definitions see `Replicates`.
 
     Attributes
     ----------
@@ -198,7 +190,7 @@ def graded_statistics(
     seed: int = 0,
     threads: int | None = None,
 ) -> GradedRecord:
-    """Every statistic of one metric, each defined by the function of its name in this folder.
+    """Every statistic of one metric; for the definitions see `Replicates`.
 
     Parameters
     ----------
@@ -271,40 +263,40 @@ def graded_result(
     if not higher_is_better:
         values = -values
 
-    table = crosstab(values, grades)
-    order = rank_order_of(table, tie_seeds)
-    pairs = pairwise(values, grades)
-    resampled = replicate_statistics(values, grades, counts, threads)
+    order = rank_order(values, grades, tie_seeds)
+    # the replicate that holds every image once comes first: it is the statistic itself
+    once = np.ones((1, len(values)), dtype=counts.dtype)
+    every = replicate_statistics(values, grades, np.concatenate([once, counts]), threads)
     rhos = rank_orders_within(values, grades)
     within = resampled_means(rhos, counts)
     n_images = int((~np.isnan(values)).any(axis=1).sum())
+    correct, tied, inverted = (int(part.sum()) for part in pair_counts(values, grades))
+    n_pairs = correct + tied + inverted
 
-    def estimate(value: float, replicates: Floats) -> IntervalEstimate:
-        return interval_estimate(value, replicates, confidence, n_images)
+    def estimate(replicates: Floats) -> IntervalEstimate:
+        return interval_estimate(float(replicates[0]), replicates[1:], confidence, n_images)
 
-    between = neighbours(_labels(set_names, grades))
-    steps = zip(between, adjacent_auc(values, grades), resampled.adjacent_auc, strict=True)
+    steps = zip(neighbours(_labels(set_names, grades)), every.adjacent_auc, strict=True)
     record = GradedRecord(
         sets=sets,
-        rank_order_rho=estimate(order.rho, resampled.rank_order_rho),
+        rank_order_rho=estimate(every.rank_order_rho),
         rank_order_rho_tie_mean=order.tie_mean,
         rank_order_rho_tie_std=order.tie_std,
         rank_order_rho_bounds=(order.worst, order.best),
-        rank_order_rho_within=estimate(mean_of_known(rhos), within),
-        spearman_rho=estimate(spearman(values, grades).rho, resampled.spearman_rho),
-        kendall_tau_b=estimate(kendall(values, grades).tau, resampled.kendall_tau_b),
-        tie_fraction=tie_shares(table).items,
-        pairwise_accuracy=estimate(pairs.accuracy, resampled.pairwise_accuracy),
-        pairwise_ties=pairs.ties,
+        rank_order_rho_within=interval_estimate(mean_of_known(rhos), within, confidence, n_images),
+        spearman_rho=estimate(every.spearman_rho),
+        kendall_tau_b=estimate(every.kendall_tau_b),
+        tie_fraction=ties(values).items,
+        pairwise_accuracy=estimate(every.pairwise_accuracy),
+        pairwise_ties=tied / n_pairs if n_pairs else float("nan"),
         adjacent_auc=[
-            StepEstimate(lower, upper, estimate(auc, replicates))
-            for (lower, upper), auc, replicates in steps
+            StepEstimate(lower, upper, estimate(replicates)) for (lower, upper), replicates in steps
         ],
-        monotone_rate=estimate(monotone(values, grades).rate, resampled.monotone_rate),
-        inversion_rate=estimate(pairs.inversions, resampled.inversion_rate),
+        monotone_rate=estimate(every.monotone_rate),
+        inversion_rate=estimate(every.inversion_rate),
         variance=variance_parts(values, grades),
     )
-    return ResampledGraded(record, resampled, within)
+    return ResampledGraded(record, Replicates(*(part[..., 1:] for part in every)), within)
 
 
 def _labels(set_names: Sequence[str], grades: npt.NDArray[np.int64]) -> list[str]:

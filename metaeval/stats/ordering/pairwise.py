@@ -1,7 +1,7 @@
 """Pairs: of two versions (captions, systems), does the better one score higher, and by how much?"""
 
 from collections.abc import Sequence
-from itertools import combinations, pairwise as neighbours
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -26,27 +26,6 @@ from metaeval.stats.resampling.items import (
 )
 
 
-class Pairwise(NamedTuple):
-    """What `pairwise` returns: three shares of the same pairs, which add up to 1.
-
-    Attributes
-    ----------
-    accuracy
-        Share of pairs in which the version of the higher level has the higher score.
-    ties
-        Share of pairs with equal scores.
-    inversions
-        Share of pairs in the wrong order: the inversion rate.
-    n
-        Number of pairs; with 0 the shares are NaN.
-    """
-
-    accuracy: float
-    ties: float
-    inversions: float
-    n: int
-
-
 class PairCounts(NamedTuple):
     """Pairs of versions per image, int64 [n_images] each."""
 
@@ -55,44 +34,30 @@ class PairCounts(NamedTuple):
     inverted: Ints
 
 
-def pairwise(scores: npt.ArrayLike, levels: npt.ArrayLike) -> Pairwise:
-    """Compare the versions of each image with each other, and pool the pairs of all images.
+def pair_counts(scores: npt.ArrayLike, levels: npt.ArrayLike) -> PairCounts:
+    """Compare the versions of each image with each other: pairs in the order of their levels, with
+    equal scores, and in the opposite order.
 
     Parameters
     ----------
     scores
-        float64 [n_images, n_sets], NaN = not scored.
+        float64 [n_images, n_sets], NaN = not scored: the pairs that touch it are left out, the
+        other pairs of the image stay.
     levels
         int [n_sets], more is better. Versions at equal levels are not compared.
 
     Notes
     -----
-    Ties
-        Exactly equal scores; counted apart, neither correct nor inverted.
-    Missing
-        The pairs that touch an unscored version are left out, the other pairs of the image stay.
-    Interval
-        By resampling images (`graded_statistics`): the pairs of one image stay together.
     Source
         The two-alternative forced choice of PASCAL-50S (R. Vedantam, C. L. Zitnick, D. Parikh
         (2015), CIDEr, CVPR), with known degrees of corruption in the place of judges.
 
     Examples
     --------
-    >>> from metaeval.stats.ordering.pairwise import pairwise
-    >>> pairwise([[0.1, 0.5], [0.2, 0.2], [0.4, 0.3], [0.1, 0.9]], [0, 1])
-    Pairwise(accuracy=0.5, ties=0.25, inversions=0.25, n=4)
+    >>> scores = [[0.1, 0.5], [0.2, 0.2], [0.4, 0.3], [0.1, 0.9]]
+    >>> [part.tolist() for part in pair_counts(scores, [0, 1])]
+    [[1, 0, 0, 1], [0, 1, 0, 0], [0, 0, 1, 0]]
     """
-    counts = pair_counts(scores, levels)
-    correct, tied, inverted = (int(part.sum()) for part in counts)
-    n = correct + tied + inverted
-    if n == 0:
-        return Pairwise(float("nan"), float("nan"), float("nan"), 0)
-    return Pairwise(correct / n, tied / n, inverted / n, n)
-
-
-def pair_counts(scores: npt.ArrayLike, levels: npt.ArrayLike) -> PairCounts:
-    """Correct, tied and inverted pairs of each image; arguments as in `pairwise`."""
     values, grades = as_table(scores, levels)
     counts = PairCounts(*np.zeros((3, len(values)), dtype=np.int64))
     columns = np.ascontiguousarray(values.T)
@@ -115,7 +80,7 @@ def auc(lower: npt.ArrayLike, upper: npt.ArrayLike) -> float:
     ----------
     lower, upper
         Scores of any shape; NaN = not scored, left out. Items of all images are compared with each
-        other, not only versions of the same image (that is `pairwise`).
+        other, not only versions of the same image (that is `pair_counts`).
 
     Notes
     -----
@@ -142,18 +107,6 @@ def auc(lower: npt.ArrayLike, upper: npt.ArrayLike) -> float:
     below = np.searchsorted(low, high, side="left").sum()
     not_above = np.searchsorted(low, high, side="right").sum()
     return int(below + not_above) / (2 * len(low) * len(high))
-
-
-def adjacent_auc(scores: npt.ArrayLike, levels: npt.ArrayLike) -> list[float]:
-    """`auc` of each level with the next higher one, ascending; sets at equal levels are pooled.
-
-    Takes scores and levels as `correlations.spearman` does. A level none of
-    whose items is scored stays in its place, with an AUC of NaN on both sides.
-    """
-    values = as_scores(scores)
-    grades = np.broadcast_to(np.asarray(levels), values.shape)
-    parts = [values[grades == level] for level in np.unique(np.asarray(levels))]
-    return [auc(low, high) for low, high in neighbours(parts)]
 
 
 def worst_inversion(
@@ -320,21 +273,6 @@ def random_signs(n: int, replicates: int, seed: int) -> Floats:
     return np.rint(uniforms).astype(np.float64) * 2 - 1
 
 
-class Monotone(NamedTuple):
-    """What `monotone` returns.
-
-    Attributes
-    ----------
-    rate
-        Share of complete images whose versions are all strictly in order; NaN without any.
-    n
-        Number of complete images: those with a score for every version.
-    """
-
-    rate: float
-    n: int
-
-
 class MonotoneFlags(NamedTuple):
     """bool [n_images] each: all versions strictly in order; all versions scored."""
 
@@ -342,13 +280,15 @@ class MonotoneFlags(NamedTuple):
     complete: npt.NDArray[np.bool_]
 
 
-def monotone(scores: npt.ArrayLike, levels: npt.ArrayLike) -> Monotone:
-    """Share of images in which every version scores higher than every version below its level.
+def monotone_flags(scores: npt.ArrayLike, levels: npt.ArrayLike) -> MonotoneFlags:
+    """In which images every version scores higher than every version below its level, and which
+    have a score for every version.
 
     Parameters
     ----------
     scores
-        float64 [n_images, n_sets], NaN = not scored.
+        float64 [n_images, n_sets], NaN = not scored. (Fewer versions are easier to get right, so
+        incomplete images would raise the rate.)
     levels
         int [n_sets], more is better. Versions at equal levels may come in any order.
 
@@ -356,27 +296,14 @@ def monotone(scores: npt.ArrayLike, levels: npt.ArrayLike) -> Monotone:
     -----
     Ties
         Strict: one tie between two levels and the image is not monotone.
-    Missing
-        An image with an unscored version is left out. (Fewer versions are easier to get right, so
-        incomplete images would raise the rate.)
     Chance
         1/n_sets! for distinct levels: 0.0417 with four sets.
-    Interval
-        By resampling images (`graded_statistics`). No random part.
 
     Examples
     --------
-    >>> from metaeval.stats.ordering.pairwise import monotone
-    >>> monotone([[0.1, 0.5, 0.9], [0.2, 0.2, 0.8]], [0, 1, 2])
-    Monotone(rate=0.5, n=2)
+    >>> monotone_flags([[0.1, 0.5, 0.9], [0.2, 0.2, 0.8]], [0, 1, 2]).monotone.tolist()
+    [True, False]
     """
-    flags = monotone_flags(scores, levels)
-    n = int(flags.complete.sum())
-    return Monotone(int(flags.monotone.sum()) / n if n else float("nan"), n)
-
-
-def monotone_flags(scores: npt.ArrayLike, levels: npt.ArrayLike) -> MonotoneFlags:
-    """Which images are monotone and which complete; arguments as in `monotone`."""
     values, grades = as_table(scores, levels)
     counts = pair_counts(values, grades)
     # An order needs two different levels.

@@ -12,7 +12,7 @@ from metaeval.stats.resampling.bootstrap import (
     Array,
     IntervalEstimate,
     bootstrap_counts,
-    percentile_interval,
+    percentile_intervals,
 )
 from metaeval.stats.resampling.items import Floats, Ints, encode
 from metaeval.stats.significance.comparison import PairTest, resampled_difference
@@ -121,7 +121,7 @@ def bradley_terry(
     n_images = len(np.unique(unit[known]))
     battles = np.column_stack([first, second, y[known], lengths[known]])
     point, tie, resampled = _fits(battles, drawn, prior, len(names))
-    low, high = np.array([percentile_interval(v, confidence, n_images) for v in resampled.T]).T
+    low, high = percentile_intervals(resampled, confidence, n_images).T
     length = IntervalEstimate(float(point[-1]), low[-1], high[-1])
     ranked = np.argsort(-point[: len(names)], kind="stable")
     return BradleyTerry(

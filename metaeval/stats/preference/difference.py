@@ -12,7 +12,7 @@ from metaeval.stats.resampling.bootstrap import (
     IntervalEstimate,
     complete_items,
     defined_replicates,
-    percentile_interval,
+    percentile_intervals,
 )
 from metaeval.stats.resampling.items import Floats, as_scores, encode, random_folds, require_aligned
 
@@ -174,7 +174,7 @@ def preference_curve(
     odds_on_grid[np.isinf(slopes)[:, None] & (grid == 0)] = 0.0  # ∞ · 0
     curves = 1 / (1 + np.exp(-np.clip(odds_on_grid, -700, 700)))
     n_images = len(np.unique(unit))
-    low, high = _band(curves[1:], confidence, n_images)
+    low, high = percentile_intervals(curves[1:], confidence, n_images).T
     with np.errstate(divide="ignore", invalid="ignore"):
         noticed = np.where(slopes > 0, _ODDS / slopes, np.where(np.isnan(slopes), np.nan, np.inf))
     ends = _interval_with_infinity(defined_replicates(noticed[1:], n_images), confidence)
@@ -233,11 +233,6 @@ def _isotonic(x: Floats, y: Floats, grid: Floats) -> Floats:
         return np.full(len(grid), np.nan)
     both, preferred = np.concatenate([x, -x]), np.concatenate([y, 1 - y])
     return np.interp(grid, *isotonic_fit(both, preferred))
-
-
-def _band(curves: Floats, confidence: float, n_units: int) -> tuple[Floats, Floats]:
-    ends = np.array([percentile_interval(column, confidence, n_units) for column in curves.T])
-    return ends[:, 0], ends[:, 1]
 
 
 def _interval_with_infinity(values: Floats, confidence: float) -> tuple[float, float]:

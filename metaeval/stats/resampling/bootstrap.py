@@ -128,14 +128,24 @@ def percentile_interval(replicates: npt.ArrayLike, confidence: float, n_units: i
     >>> percentile_interval(range(101), 0.5, 30), percentile_interval(range(101), 0.5, 9)
     ([25.0, 75.0], [nan, nan])
     """
+    column = np.asarray(replicates, dtype=np.float64)[:, None]
+    (interval,) = percentile_intervals(column, confidence, n_units).tolist()
+    return interval
+
+
+def percentile_intervals(columns: Floats, confidence: float, n_units: npt.ArrayLike) -> Floats:
+    """The `percentile_interval` of each column of [replicates, k], [k, 2]; `n_units` of each."""
     if not 0 < confidence < 1:
         raise InputError(f"{confidence} is not in (0, 1)", field="confidence")
-    values = defined_replicates(replicates, n_units)
-    if not len(values):
-        return [float("nan"), float("nan")]
-    tail = (1 - confidence) / 2
-    low, high = np.quantile(values, [tail, 1 - tail])
-    return [float(low), float(high)]
+    tails = [(1 - confidence) / 2, 1 - (1 - confidence) / 2]
+    ends = np.full((columns.shape[1], 2), np.nan)
+    missing = np.isnan(columns) | (np.asarray(n_units) < MIN_UNITS)
+    if len(columns):
+        whole = ~missing.any(axis=0)
+        ends[whole] = np.quantile(columns[:, whole], tails, axis=0).T
+        for k in np.flatnonzero(~whole & ~missing.all(axis=0)):
+            ends[k] = np.nanquantile(columns[:, k], tails)
+    return ends
 
 
 def defined_replicates(replicates: npt.ArrayLike, n_units: int) -> Floats:

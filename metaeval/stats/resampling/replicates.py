@@ -20,12 +20,26 @@ from metaeval.stats.resampling.weighted import (
 
 
 class Replicates(NamedTuple):
-    """Each statistic's values, float64 [replicates]; NaN where a replicate leaves it undefined."""
+    """Each statistic's values, float64 [replicates]; NaN where a replicate leaves it undefined.
+
+    Attributes
+    ----------
+    rank_order_rho, spearman_rho, kendall_tau_b
+        `rank_order`, `spearman` and `kendall` over all scored items.
+    adjacent_auc
+        [n_levels − 1, replicates]: `auc` of each level with the next higher one, ascending; sets at
+        equal levels are pooled. A level none of whose items is scored stays in its place.
+    pairwise_accuracy, inversion_rate
+        Shares, of the pairs of all images (`pair_counts`), of those in the order of their levels
+        and in the opposite one; ties are the rest.
+    monotone_rate
+        The share of the complete images that are monotone (`monotone_flags`).
+    """
 
     rank_order_rho: Floats
     spearman_rho: Floats
     kendall_tau_b: Floats
-    adjacent_auc: Floats  # [n_levels − 1, replicates]
+    adjacent_auc: Floats
     pairwise_accuracy: Floats
     inversion_rate: Floats
     monotone_rate: Floats
@@ -81,23 +95,6 @@ def replicate_statistics(
         none = np.empty(0)
         return Replicates(none, none, none, np.empty((len(distinct) - 1, 0)), none, none, none)
     return Replicates(*(np.concatenate(parts, axis=-1) for parts in zip(*chunks, strict=True)))
-
-
-def rank_order_replicates(scores: npt.ArrayLike, levels: npt.ArrayLike, counts: Counts) -> Floats:
-    """The `rank_order_rho` of `replicate_statistics` alone, float64 [replicates], to the bit.
-
-    Arguments as there.
-    """
-    values, grades = as_table(scores, levels)
-    distinct, groups = encode(grades)
-    order, buffers = WeightedOrder.of_table(values, groups, len(distinct)), Buffers()
-    size, dtype = replicates_at_a_time(values.size), sum_type(counts, groups)
-    rhos = np.empty(len(counts))
-    for start in range(0, len(counts), size):
-        part = slice(start, start + size)
-        weights = pad_weights(counts[part].T, dtype, buffers)
-        rhos[part] = rho_of_prefixes(*order.prefixes(weights, buffers))
-    return rhos
 
 
 def _across(sums: Sums) -> list[Floats]:

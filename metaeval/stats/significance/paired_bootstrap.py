@@ -17,6 +17,7 @@ from metaeval.stats.resampling.bootstrap import (
     Counts,
     defined_replicates,
     percentile_interval,
+    resampled_sums,
 )
 from metaeval.stats.resampling.items import Floats
 from metaeval.stats.significance.comparison import PairTest, smallest_p
@@ -52,7 +53,7 @@ def difference_of(
 
 
 _STREAM = 0x5359  # keeps the swaps apart from the resampling under the same seed
-_CHUNK = 512  # weightings at a time
+_CHUNK = 512  # arrangements at a time
 
 OfSums = Callable[[Floats], Floats]
 
@@ -134,7 +135,8 @@ def resampled_scores(parts: Floats, of_sums: OfSums, counts: Counts) -> Floats:
     (a relative error below 1e-10 for any number of images in use), so that the result is the same
     to the last bit however a matrix product orders its additions.
     """
-    return of_sums(_weighted(counts, _fixed_point(np.nan_to_num(parts, nan=0.0))))
+    exact = _fixed_point(np.nan_to_num(parts, nan=0.0))
+    return of_sums(resampled_sums(exact, counts, exact=True))
 
 
 def compare_systems(
@@ -185,7 +187,7 @@ def compare_systems(
     ]
     sides = [np.concatenate([both[side] for both in exact], axis=1) for side in (0, 1)]
     width = exact[0].shape[2]
-    drawn = [_of_all(of_sums, _weighted(counts, side), width) for side in sides]
+    drawn = [_of_all(of_sums, resampled_sums(side, counts, exact=True), width) for side in sides]
     swapped = _swapped(sides, of_sums, width, permutations, seed)
     return [
         _differences(
@@ -215,7 +217,7 @@ def _swapped(
     # what moves from the second system to the first: the gaps of the images that stay in place
     moved = np.concatenate(
         [
-            _weighted(keep, sides[0] - sides[1])
+            resampled_sums(sides[0] - sides[1], keep, exact=True)
             for keep in random_swaps(len(sides[0]), permutations, _CHUNK, rng)
         ]
     )
@@ -254,15 +256,6 @@ def _difference(
 def _of_all(of_sums: OfSums, sums: Floats, width: int) -> list[Floats]:
     """The scores [r, c] of each system from the sums [r, systems · width] of all."""
     return [of_sums(sums[:, k : k + width]) for k in range(0, sums.shape[1], width)]
-
-
-def _weighted(weights: npt.NDArray[np.integer], parts: Floats) -> Floats:
-    """Weighted sums [r, k] of parts [n, k] in fixed point, for whole weights [r, n]."""
-    blocks = [
-        weights[start : start + _CHUNK].astype(np.float64) @ parts
-        for start in range(0, len(weights), _CHUNK)
-    ]
-    return np.concatenate([np.empty((0, parts.shape[1])), *blocks])
 
 
 def _fixed_point(values: Floats) -> Floats:

@@ -377,10 +377,8 @@ _CLEANED = str.maketrans(
 # kinds of quotes that an unfinished tag may have opened, and does not end such a tag.
 AFTER = ("\n'\"<\n", "\nA '\"<\n")
 
-# Words, and commas and full stops before spaces: nearly all captions are nothing but these.
-_EASY = re.compile("[A-Za-z ]*(?:[,.] [A-Za-z ]*)*[,.]?")
+# Words, before spaces or a comma or full stop and them: nearly all words are such.
 _EASY_WORD = re.compile("[A-Za-z]+(?=([,.]?)[ \n])")
-_MARKS = str.maketrans(",.", "  ")
 _SPLIT = ("cannot", "gimme", "gonna", "gotta", "lemme", "wanna")
 # Words that the easy way would get wrong: those that are split, and those that keep a full stop.
 _UNEASY = frozenset(word + mark for word in _SPLIT for mark in ("", ",", ".")) | frozenset(
@@ -420,21 +418,11 @@ class PtbTokenizer(Tokenizer):
     signature = "ptb-3.4.1"
 
     def tokenize(self, texts: Sequence[str]) -> list[list[str]]:
-        return [_split_plain_text(text) or _split_any_text(text) for text in texts]
+        return [_tokens(text) for text in texts]
 
 
-def _split_plain_text(text: str) -> list[str] | None:
-    """The tokens of a caption in which nothing but spaces parts words; `None` for any other."""
-    if _EASY.fullmatch(text) is None:
-        return None
-    lower = text.lower()
-    if _UNEASY.isdisjoint(lower.split()):
-        return lower.translate(_MARKS).split()
-    return None
-
-
-def _split_any_text(text: str) -> list[str]:
-    """The tokens of any text, by the longest match among all rules at each position."""
+def _tokens(text: str) -> list[str]:
+    """The tokens of a text, by the longest match among all rules at each position."""
     text = sanitise(text)
     end = len(text)
     text += following_text(text)

@@ -16,7 +16,7 @@ from metaeval.data.scenes.cast import THINGS
 from metaeval.data.scenes.load import captions_json, to_json_bytes
 from metaeval.errors import ConfigError
 from research.scenes.compose import generate
-from research.scenes.files import freeze, graphs_json, instances_json
+from research.scenes.files import freeze, graph_to_json, graphs_json, instances_json
 
 ROOT = Path(__file__).parents[3]
 # SHA-256 of captions and instances of the first 100 val scenes, seed 0. Another scene changes
@@ -105,7 +105,7 @@ def overlap(counts: dict[str, int]) -> None:
     ids: set[int] = set()
     for split, n in counts.items():
         for g in generate(split, n):
-            record = g.to_json()
+            record = graph_to_json(g)
             captions = to_json_bytes(sorted(c.text for c in g.captions))
             scene = to_json_bytes([record["setting"], record["objects"], record["relations"]])
             for key in (captions, scene):

@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from metaeval.metrics.faier.network import level_score
-from metaeval.metrics.scan.network import RegionEncoder, WordEncoder, mean_cosines
+from metaeval.metrics.scan.network import RegionEncoder, WordEncoder
+from research.train.networks import mean_cosines, read_texts, read_words
 from research.train.scan_loss import hardest_negatives, triplet_loss
 from tests.compute import test_device_sections as sections
 from tests.compute.test_device_sections import (
@@ -33,7 +34,7 @@ def scan_training(n: int) -> Any:
     first = torch.zeros(n * N_REGIONS, 1, device=sections._device)
     flat = floats(n * N_REGIONS, 5)
     images = regions.rows(flat, flat, first).view(n, N_REGIONS, D)
-    captions = words(ids(n, N_WORDS))
+    captions = read_words(words, ids(n, N_WORDS))
     counts = torch.full((n,), 3.0, device=sections._device)
     negatives = hardest_negatives(mean_cosines(images, counts, captions, counts, 9.0)["i2t"])
     loss = triplet_loss(lambda i, c: (images[i, 0] * captions[c, 0]).sum(1), n, negatives, 0.2)
@@ -45,7 +46,7 @@ def faier_training(n: int) -> Any:
     network = faier()
     seen = network.see(floats(n, N_REGIONS, 5), floats(n, N_REGIONS, 4), there(n, N_REGIONS))
     text = network.text
-    states, _ = text.read(text.words, ids(n, N_WORDS))
+    states, _ = read_texts(text, text.words, ids(n, N_WORDS))
     torch.relu(0.2 - level_score(seen.objects, seen.mask, states)).sum().backward()
     return [p.grad for p in (network.visual.inner.weight, text.embedding.weight)]
 

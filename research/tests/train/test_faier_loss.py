@@ -14,6 +14,7 @@ from research.train import faier_loss as step
 from research.train.caption_similarity import CaptionSimilarity
 from research.train.dataset import CaptionedImages
 from research.train.faier_loss import FaierSettings, FaierTask, Splits
+from research.train.networks import TextBatch, read_nodes
 from tests.metrics.faier.faier_cases import NONE, VOCABULARY, captions, model, regions
 
 # two captions for each of the three images of `regions`, then the empty reference
@@ -29,7 +30,7 @@ def plain_and_quick(**options):
     net = model(**options)
     features, boxes, mask = regions().tensors()
     see = (features.double(), boxes.double(), mask) if net.shape.seen else None
-    nodes = net.read(captions().take(np.array(ROWS)))
+    nodes = read_nodes(net.text, TextBatch.of(captions(), np.array(ROWS)))
     by_hand = [plain_scores(net, see, nodes, 2, torch.arange(3) * 2, SPLITS, s) for s in range(2)]
     return net, by_hand, step.make_levels(net, see, nodes, 2, SPLITS)
 
@@ -211,7 +212,7 @@ def test_the_loss_of_a_split_by_hand(alone: float, widest: float) -> None:
         part.double() if part.is_floating_point() else part for part in own._regions
     )
     batch = own.batches(0, np.random.default_rng(1))[0]
-    nodes = own.model.read(own.captions.take(np.arange(len(own.captions))))
+    nodes = read_nodes(own.model.text, TextBatch.of(own.captions, np.arange(len(own.captions))))
     see = tuple(part[batch.images] for part in own._regions)
     expected = torch.zeros((), dtype=torch.double)
     first = torch.from_numpy(batch.images) * 5

@@ -33,8 +33,10 @@ from research.train.caption_similarity import start_embedding
 from research.train.dataset import CaptionedImages
 from research.train.dev import LEVELS, captions_in_turns, measure
 from research.train.loop import TrainingSettings, fit
+from research.train.networks import see_regions
 from research.train.scan import TrainScan, filled_in
 from research.train.scan_loss import ScanLosses, ScanTask
+from research.vocabulary import build_vocabulary
 from tests.metrics.metric_cases import ready
 from tests.metrics.scan.scan_cases import dataset, weights
 
@@ -78,7 +80,7 @@ def images(tmp_path: Path, n: int = 60) -> CaptionedImages:
 
 def task_of(tmp_path: Path, device: str = "cpu", **losses: Any) -> tuple[Scan, ScanTask]:
     train, dev = images(tmp_path).split(20)
-    words = Vocabulary.build((t for own in train.captions for t in own), 2)
+    words = build_vocabulary((t for own in train.captions for t in own), 2)
     torch.manual_seed(0)
     model = Scan(ScanShape(GoldRegions().dim, len(words), **NETWORK)).to(device)
     return model, ScanTask(model, words, train, dev, ScanLosses(**{**LOSSES, **losses}))
@@ -210,10 +212,12 @@ def test_a_whole_image_that_is_left_out_is_not_taken_for_another_region(tmp_path
     assert mask.any(dim=1).all()
     several = task._mask[all_of_them].sum(dim=1) > 1
     assert 0.3 < float(whole[several].any(dim=1).float().mean()) < 0.8
-    vectors = task._model.image(features, mask, first)
+    vectors = see_regions(task._model.image, features, mask, first)
     alone = torch.stack(
         [
-            task._model.image(row[None, None], mask.new_ones(1, 1), is_whole.view(1, 1))[0, 0]
+            see_regions(
+                task._model.image, row[None, None], mask.new_ones(1, 1), is_whole.view(1, 1)
+            )[0, 0]
             for row, is_whole in zip(features[mask], whole[mask], strict=True)
         ]
     )

@@ -8,10 +8,9 @@ import torch
 
 from metaeval.metrics.scan.network import (
     WAYS,
-    cosines,
     l2norm,
-    mean_cosines,
 )
+from research.train.networks import cosines, mean_cosines
 from research.train.scan_loss import (
     Negatives,
     Pairs,

@@ -19,6 +19,7 @@ from research.train.caption_similarity import CaptionSimilarity, start_embedding
 from research.train.dataset import CaptionedImages, EncodedCaptions, forget_words, recall, rsum
 from research.train.loop import TrainingOutcome, TrainingSettings, fit
 from research.train.scan_loss import draw_negatives, hardest_negatives, triplet_loss
+from research.vocabulary import build_vocabulary
 from tests.vision.regions.region_cases import dataset, objects
 
 
@@ -29,7 +30,7 @@ def scenes() -> CaptionedImages:
 
 @pytest.fixture(scope="module")
 def vocabulary(scenes: CaptionedImages) -> Vocabulary:
-    return Vocabulary.build([text for texts in scenes.captions for text in texts], 1)
+    return build_vocabulary([text for texts in scenes.captions for text in texts], 1)
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +44,7 @@ def test_all_captions_of_an_image_are_there() -> None:
         dataset(captions=[["a", "b"], ["c"], ["d", "e", "f"]], found=found), GoldRegions()
     )
     assert (images.captions, len(images)) == ((("a", "b"), ("c",), ("d", "e", "f")), 3)
-    encoded = images.encoded(Vocabulary.build(["a b c d e"], min_count=1))
+    encoded = images.encoded(build_vocabulary(["a b c d e"], min_count=1))
     assert encoded.owner.tolist() == [0, 0, 1, 2, 2, 2]
     assert encoded.of_image.tolist() == [[0, 1, -1], [2, -1, -1], [3, 4, 5]]
     assert encoded.tokens.tolist() == [[1, i, 2] for i in (4, 5, 6, 7, 8, 3)]  # "f" is unknown
@@ -109,7 +110,7 @@ def test_images_with_fewer_captions_make_smaller_batches() -> None:
     images = CaptionedImages.of(
         dataset(captions=[["a", "b"], ["c"], ["d", "e", "f"]], found=found), GoldRegions()
     )
-    batches = images.encoded(Vocabulary.build(["a"], 1)).batches(2, np.random.default_rng(0))
+    batches = images.encoded(build_vocabulary(["a"], 1)).batches(2, np.random.default_rng(0))
     # rounds of 3, 2 and 1 captions: a batch of one has no negatives and is left out
     assert sorted(map(len, batches)) == [2, 2]
 

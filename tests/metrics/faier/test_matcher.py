@@ -5,11 +5,9 @@ import pytest
 import torch
 
 from metaeval.metrics.faier.matcher import UnionMatcher
-from metaeval.metrics.faier.network import (
-    build_vocabulary,
-)
 from metaeval.text.scene_graphs.parse import TripletParser
 from metaeval.vision.regions.base import Regions
+from research.train.networks import vocabulary_with_triplets
 from tests.metrics.faier.faier_cases import NONE, TEXTS, Loops, captions, model, regions
 
 # float32 against float64 loops; scores are of the order of 1, and 1e-5 is some forty roundings
@@ -51,7 +49,7 @@ def test_an_image_without_regions_breaks_nothing() -> None:
 
 def test_the_vocabulary_contains_the_lemmas_of_triplets() -> None:
     texts = ["a man rides a horse"] * 4 + ["a man eats"] * 3
-    found = build_vocabulary(texts, TripletParser()(texts))
+    found = vocabulary_with_triplets(texts, TripletParser()(texts))
     assert "ride" in found
     assert "rides" in found
     assert "eats" not in found

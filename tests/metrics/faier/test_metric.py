@@ -13,13 +13,14 @@ import torch
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.data.scenes import load_scenes
 from metaeval.metrics.faier.metric import Faier, FaierScorer
-from metaeval.metrics.faier.network import FaierNetwork, FaierShape, build_vocabulary
+from metaeval.metrics.faier.network import FaierNetwork, FaierShape
 from metaeval.runs.records import NETWORK_PRECISION
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
 from metaeval.text.scene_graphs.parse import TripletParser
 from metaeval.vision.regions.gold import GoldRegions
 from metaeval.weights import pretrained
+from research.train.networks import vocabulary_with_triplets
 from research.weights import save_weights
 from tests.precision import assert_same_scores
 
@@ -58,7 +59,7 @@ def scenes(tmp_path_factory: pytest.TempPathFactory) -> CaptionDataset:
 def weights(scenes: CaptionDataset, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Networks with random weights, one a variant, that have "learned" from the first scene."""
     texts = [text for own in scenes.references for text in own]
-    vocabulary = build_vocabulary(texts, TripletParser()(texts), 2)
+    vocabulary = vocabulary_with_triplets(texts, TripletParser()(texts), 2)
     found = {}
     for variant in ("r", "corruptions", "rel", "fier", "aier"):
         torch.manual_seed(0)

@@ -27,6 +27,8 @@ from metaeval.runs.store import MemoryStore
 from metaeval.text.vocabulary import SPECIAL, Vocabulary
 from metaeval.vision.regions.base import Regions
 from metaeval.vision.regions.gold import GoldRegions
+from research.train.networks import see_regions
+from research.vocabulary import save_vocabulary
 from tests.metrics.metric_cases import bound, ready
 from tests.metrics.scan.scan_cases import REFERENCES, dataset, weights
 from tests.precision import assert_same_scores
@@ -139,7 +141,7 @@ def test_what_is_drawn_is_what_is_scored(tmp_path: Path, grid: int) -> None:
 def test_what_does_not_fit_is_named(tmp_path: Path) -> None:
     file, words = tmp_path / "model_best.pth.tar", tmp_path / "vocab.json"
     file.write_bytes(b"no checkpoint")
-    Vocabulary([*SPECIAL, "dog"]).save(words)
+    save_vocabulary(Vocabulary([*SPECIAL, "dog"]), words)
     for vocabulary, reason in (
         (None, "set metric.tiger.vocabulary=FILE"),
         (words, "is not a checkpoint of torch"),
@@ -343,7 +345,8 @@ def test_the_network_for_the_whole_image_leaves_the_others_alone() -> None:
     for found, hidden, whole_only in ((none, 0, False), (whole, 8, True), (every, 8, False)):
         torch.manual_seed(0)
         shape = ScanShape(dim=6, words=9, embed=5, word=4, hidden=hidden, whole_only=whole_only)
-        found += Scan(shape).image(features, mask).detach().transpose(0, 1)
+        vectors = see_regions(Scan(shape).image, features, mask)
+        found += vectors.detach().transpose(0, 1)
     assert_same_scores(torch.stack(whole[1:]), torch.stack(none[1:]))
     assert_same_scores(whole[0], every[0])
     assert not torch.isclose(whole[0], none[0]).any()

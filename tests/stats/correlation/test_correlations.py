@@ -13,15 +13,15 @@ from metaeval.errors import InputError
 from metaeval.stats.correlation.correlations import WeightedCorrelations, pearson, spearman
 from metaeval.stats.correlation.kendall import kendall, ties
 from metaeval.stats.correlation.rank_order import (
-    by_equation_12,
     rank_order,
-    rank_order_within,
+    rank_orders_within,
     tie_breaking_seeds,
 )
-from metaeval.stats.ordering.pairwise import adjacent_auc, auc, monotone, pairwise
+from metaeval.stats.ordering.pairwise import auc, monotone_flags, pair_counts
 from metaeval.stats.ordering.tie_calibration import tie_calibration
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
 from metaeval.stats.resampling.items import scored_items
+from metaeval.stats.resampling.replicates import Replicates, replicate_statistics
 
 # Both sides compute the same sums in float64, in another order: 1e-12 is some hundred roundings.
 TOLERANCE = 1e-12
@@ -66,11 +66,16 @@ def test_auc_equals_mann_whitney(low, high) -> None:
     same(auc(low, high), u / (len(low) * len(high)))
 
 
+def once(scores, levels) -> Replicates:
+    """All statistics in the replicate that has every image once."""
+    return replicate_statistics(scores, levels, np.ones((1, len(scores)), dtype=np.int16))
+
+
 @given(tables())
 def test_adjacent_auc_pools_equal_levels_and_skips_gaps(table) -> None:
     scores, levels = table
     grades = np.unique(levels)
-    results = adjacent_auc(scores, levels)
+    results = once(scores, levels).adjacent_auc[:, 0].tolist()
     assert len(results) == len(grades) - 1
     for a, b, result in zip(grades, grades[1:], results, strict=False):
         low, high = (scores[:, levels == g] for g in (a, b))
@@ -99,15 +104,11 @@ def test_pairs_and_monotone_by_their_definitions(table) -> None:
             complete += 1
             in_order += all(v > 0 for v in verdicts)
     n = right + tied + wrong
-    result = pairwise(scores, levels)
-    assert result.n == n
-    if n:
-        assert result[:3] == (right / n, tied / n, wrong / n)
-    else:
-        assert all(math.isnan(share) for share in result[:3])
-    rate = monotone(scores, levels)
-    assert rate.n == complete
-    assert math.isnan(rate.rate) if not complete else rate.rate == in_order / complete
+    assert [part.sum() for part in pair_counts(scores, levels)] == [right, tied, wrong]
+    made = once(scores, levels)
+    shares = right / n if n else math.nan, wrong / n if n else math.nan
+    np.testing.assert_equal((made.pairwise_accuracy[0], made.inversion_rate[0]), shares)
+    np.testing.assert_equal(made.monotone_rate[0], in_order / complete if complete else math.nan)
 
 
 @given(tables())
@@ -121,7 +122,7 @@ def test_ties_by_their_definition(table) -> None:
     assert math.isnan(result.pairs) if n < 2 else result.pairs == pairs / (n * (n - 1) / 2)
 
 
-@pytest.mark.parametrize("statistic", [spearman, kendall, pairwise, monotone, adjacent_auc])
+@pytest.mark.parametrize("statistic", [spearman, kendall, pair_counts, monotone_flags, once])
 def test_infinite_scores_are_refused_with_their_place(statistic) -> None:
     with pytest.raises(InputError, match=r"item \[1, 0\].*infinite"):
         statistic([[0.1, 0.2], [np.inf, 0.3]], [0, 1])
@@ -131,7 +132,7 @@ def test_shapes_that_do_not_fit_are_refused() -> None:
     with pytest.raises(InputError, match="levels"):
         spearman(np.zeros((3, 2)), [0, 1, 2])
     with pytest.raises(InputError, match="n_sets"):
-        pairwise(np.zeros((3, 2)), [0, 1, 2])
+        pair_counts(np.zeros((3, 2)), [0, 1, 2])
     with pytest.raises(InputError, match="level is infinite"):
         kendall([0.1, 0.2], [0, np.inf])
 
@@ -183,22 +184,6 @@ def test_the_steps_of_the_published_values(n_sets, step) -> None:
     assert rank_order(scores, levels).rho == pytest.approx(1 - step, abs=1e-12)
 
 
-@pytest.mark.parametrize("k", [2, 4])
-def test_equation_12_taken_literally_on_midranks(k: int) -> None:
-    """The sum of the squared differences of scipy's midranks, put into the paper's formula."""
-    rng = np.random.default_rng(k)
-    ideal = np.repeat(np.arange(k), 30)
-    n = len(ideal)
-    order = rng.permutation(ideal)  # the levels read off in order of score
-    table = np.empty((30, k))
-    for level in range(k):
-        table[:, level] = np.flatnonzero(order == level)  # an item's score is its place
-    rho = rank_order(table, range(k)).rho
-    squares = ((stats.rankdata(order) - stats.rankdata(ideal)) ** 2).sum()
-    assert by_equation_12(rho, n, k) == pytest.approx(1 - 6 * squares / (n * (n**2 - 1)), abs=1e-12)
-    assert by_equation_12(rho, n, k) > rho + 0.01
-
-
 def test_draws_are_seeded_and_average_to_the_expectation() -> None:
     rng = np.random.default_rng(4)
     levels = np.arange(4)
@@ -227,11 +212,7 @@ def test_runs_of_different_seeds_break_ties_differently() -> None:
 def test_within_is_the_expectation_for_each_image(table) -> None:
     scores, levels = table
     rhos = [float(np.mean(brute_force(row[None], levels))) for row in scores]
-    rhos = [rho for rho in rhos if not math.isnan(rho)]
-    result = rank_order_within(scores, levels)
-    assert result.n == len(rhos)
-    expected = np.mean(rhos) if rhos else math.nan
-    assert result.rho == pytest.approx(expected, abs=1e-12, nan_ok=True)
+    assert rank_orders_within(scores, levels) == pytest.approx(rhos, abs=1e-12, nan_ok=True)
 
 
 values = st.one_of(st.integers(-3, 3).map(float), st.floats(-1, 1), st.just(math.nan))
@@ -270,12 +251,13 @@ def test_replicates_do_not_depend_on_threads() -> None:
     rng = np.random.default_rng(3)
     unit = np.repeat(np.arange(50), 4)
     scores, human = rng.normal(size=200).round(1), rng.integers(1, 5, size=200)
-    weighted = WeightedCorrelations(scores, human, unit, 50)
     counts = bootstrap_counts(50, 700, 0)
-    one, three = weighted.of(counts, threads=1), weighted.of(counts, threads=3)
-    assert len(one.spearman) == 700
-    assert len(set(one.spearman)) > 600
-    np.testing.assert_array_equal(one, three)
+    for judgements in (human, human + rng.normal(size=200)):  # few levels, and many
+        weighted = WeightedCorrelations(scores, judgements, unit, 50)
+        one, three = weighted.of(counts, threads=1), weighted.of(counts, threads=3)
+        assert len(one.spearman) == 700
+        assert len(set(one.spearman)) > 600
+        np.testing.assert_array_equal(one, three)
 
 
 def test_weighted_correlations_compute_only_what_is_requested() -> None:

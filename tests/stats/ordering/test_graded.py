@@ -9,7 +9,7 @@ from scipy import stats
 
 from metaeval.errors import InputError
 from metaeval.stats.correlation.correlations import spearman
-from metaeval.stats.ordering.detection import detection, falls
+from metaeval.stats.ordering.detection import detection
 from metaeval.stats.ordering.graded import GradedRecord, graded_statistics, variance_parts
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
 
@@ -176,8 +176,3 @@ def test_sign_test_is_scipys():
 def test_nothing_known():
     (result,) = detection([np.nan], [[1.0]], bootstrap_counts(1, 10, 0))
     assert (result.n, math.isnan(result.auc)) == (0, True)
-
-
-def test_falls_need_every_step():
-    assert falls([[3, 3, 3], [2, 3, 2], [1, 1, 2]]).tolist() == [1, 0, 0]
-    assert np.isnan(falls([[np.nan], [1.0]])).all()

@@ -1,6 +1,7 @@
 """Weighted statistics against the same statistics on physically resampled arrays; intervals."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -8,10 +9,11 @@ from hypothesis import given, settings, strategies as st
 from scipy import stats
 
 from metaeval.errors import InputError
+from metaeval.stats.correlation import correlations
 from metaeval.stats.correlation.correlations import WeightedCorrelations, spearman
 from metaeval.stats.correlation.kendall import kendall
-from metaeval.stats.correlation.rank_order import rank_order, rank_order_within, rank_orders_within
-from metaeval.stats.ordering.pairwise import adjacent_auc, monotone, pairwise
+from metaeval.stats.correlation.rank_order import rank_order, rank_orders_within
+from metaeval.stats.ordering.pairwise import auc, monotone_flags, pair_counts
 from metaeval.stats.resampling import replicates as module
 from metaeval.stats.resampling.bootstrap import (
     MIN_UNITS,
@@ -19,8 +21,9 @@ from metaeval.stats.resampling.bootstrap import (
     percentile_interval,
     resampled_means,
 )
-from metaeval.stats.resampling.replicates import rank_order_replicates, replicate_statistics
-from metaeval.stats.resampling.weighted import WeightedPairs, sum_type
+from metaeval.stats.resampling.items import mean_of_known
+from metaeval.stats.resampling.replicates import replicate_statistics
+from metaeval.stats.resampling.weighted import sum_type, surplus_of_pairs
 
 KINDS = ["distinct", "rounded", "mostly zero", "constant", "gaps", "a set missing", "levels"]
 
@@ -48,30 +51,23 @@ def example(kind: str, n: int = 60, seed: int = 0) -> tuple[np.ndarray, np.ndarr
 
 def plain(scores: np.ndarray, levels: np.ndarray) -> list[float]:
     """Every statistic that has an interval, in the order of `flat`."""
-    pairs = pairwise(scores, levels)
+    pairs = np.array(pair_counts(scores, levels)).sum(axis=1)
+    correct, _, inverted = pairs / pairs.sum() if pairs.sum() else [math.nan] * 3
+    in_order, complete = (flags.sum() for flags in monotone_flags(scores, levels))
+    by_level = [scores[:, levels == level] for level in np.unique(levels)]
     return [
         rank_order(scores, levels).rho,
         spearman(scores, levels).rho,
         kendall(scores, levels).tau,
-        *adjacent_auc(scores, levels),
-        pairs.accuracy,
-        pairs.inversions,
-        monotone(scores, levels).rate,
+        *(auc(low, high) for low, high in pairwise(by_level)),
+        correct,
+        inverted,
+        in_order / complete if complete else math.nan,
     ]
 
 
 def flat(result: module.Replicates, k: int) -> list[float]:
     return [float(x) for part in result for x in np.atleast_2d(part)[:, k]]
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_rank_order_alone_is_that_of_all_statistics(kind) -> None:
-    scores, levels = example(kind)
-    counts = bootstrap_counts(len(scores), 300, seed=5)  # three chunks
-    alone = rank_order_replicates(scores, levels, counts)
-    np.testing.assert_array_equal(
-        alone, replicate_statistics(scores, levels, counts).rank_order_rho
-    )
 
 
 @given(st.integers(1, 9), st.integers(2, 4), st.integers(0, 2**32 - 1))
@@ -195,7 +191,8 @@ def test_the_mean_of_the_images_drawn() -> None:
     for row, mean in zip(counts, means, strict=True):
         drawn = np.repeat(scores, row, axis=0)
         # values are rounded to 2^-30
-        assert mean == pytest.approx(rank_order_within(drawn, range(4)).rho, abs=2**-30)
+        expected = mean_of_known(rank_orders_within(drawn, range(4)))
+        assert mean == pytest.approx(expected, abs=2**-30)
 
 
 def test_shapes_are_checked() -> None:
@@ -225,16 +222,20 @@ def test_equal_to_scipy_on_repeated_items(n: int, x_values: int, y_values: int) 
         assert [float(column[k]) for column in made] == pytest.approx(expected, abs=1e-12)
 
 
-def test_large_weights_stay_exact() -> None:
+def test_large_weights_stay_exact(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sums beyond 2^31: three items of 50,000 copies each, tau by hand."""
-    pairs = WeightedPairs(np.array([1.0, 2, 3]), np.array([1.0, 3, 2]), np.arange(3))
-    made = pairs.of(np.array([[50_000, 50_000, 50_000], [1, 1, 1], [0, 0, 5]]))
-    assert made.surplus.tolist() == [2.5e9, 1, 0]
+    monkeypatch.setattr(correlations, "FEW_LEVELS", 0)
+    items = np.array([1.0, 2, 3]), np.array([1.0, 3, 2]), np.arange(3)
+    weights = np.array([[50_000, 50_000, 50_000], [1, 1, 1], [0, 0, 5]])
+    assert surplus_of_pairs(*items, weights).tolist() == [2.5e9, 1, 0]
+    made = WeightedCorrelations(*items, 3).of(weights)
     assert made.kendall_tau_b[:2] == pytest.approx([1 / 3, 1 / 3], abs=1e-12)
-    assert made.spearman_rho[:2] == pytest.approx([0.5, 0.5], abs=1e-12)
-    assert np.isnan([made.kendall_tau_b[2], made.spearman_rho[2]]).all()
+    assert made.spearman[:2] == pytest.approx([0.5, 0.5], abs=1e-12)
+    assert np.isnan([made.kendall_tau_b[2], made.spearman[2]]).all()
 
 
-def test_one_pair_of_items_has_a_tau() -> None:
-    pairs = WeightedPairs(np.array([1.0, 2]), np.array([2.0, 1]), np.arange(2))
-    assert pairs.of(np.array([[1, 1]])).kendall_tau_b.tolist() == [-1]
+def test_one_pair_of_items_has_a_tau(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(correlations, "FEW_LEVELS", 0)
+    items = np.array([1.0, 2]), np.array([2.0, 1]), np.arange(2)
+    made = WeightedCorrelations(*items, 2).of(np.array([[1, 1]]))
+    assert made.kendall_tau_b.tolist() == [-1]

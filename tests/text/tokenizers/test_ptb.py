@@ -10,6 +10,7 @@ import random
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from hypothesis import given, strategies as st
@@ -55,17 +56,21 @@ def test_any_text_gives_tokens_that_do_not_depend_on_others(others: list[str], t
     assert all(token and " " not in token and "\n" not in token for token in tokens)
 
 
+def split_by_rules(text: str) -> list[str]:
+    """The tokens without the short cut for easy words."""
+    with mock.patch.object(ptb, "_EASY_WORD", re.compile("(?!)")):
+        return ptb.PtbTokenizer().tokenize([text])[0]
+
+
 @given(st.from_regex(re.compile(r"[A-Za-z]{0,8}(?:[,.]? [A-Za-z]{0,6}){0,6}[,.]?"), fullmatch=True))
 def test_the_easy_way_agrees_with_the_complete_one(text: str) -> None:
-    easy = ptb._split_plain_text(text)
-    assert easy is None or easy == ptb._split_any_text(text)
+    assert ptb.PtbTokenizer().tokenize([text])[0] == split_by_rules(text)
 
 
 @pytest.mark.parametrize("word", [*sorted(ptb.ABBREVIATIONS), "cannot", "x", "Gonna", "dog"])
 def test_the_fast_path_excludes_the_words_it_cannot_split(word: str) -> None:
     for text in (word, f"{word}.", f"a {word}. dog", f"{word.upper()}. Dog", f"{word}, {word} dog"):
-        easy = ptb._split_plain_text(text)
-        assert easy is None or easy == ptb._split_any_text(text)
+        assert ptb.PtbTokenizer().tokenize([text])[0] == split_by_rules(text)
 
 
 @given(TEXTS)
