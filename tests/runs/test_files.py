@@ -1,5 +1,6 @@
-"""The files of a run: schemas as the records say, whole or refused."""
+"""The files of a run: schemas as the records say, whole or refused; cells are never formulas."""
 
+import csv
 import os
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 
 from metaeval.errors import InputError
 from metaeval.runs import files
+from metaeval.runs.files import csv_text, spreadsheet_cell
 from metaeval.runs.records import Edit, Version
 
 
@@ -56,3 +58,18 @@ def test_who_may_read_a_file_is_left_to_the_umask(umask: int, tmp_path: Path) ->
         os.umask(before)
     assert (tmp_path / "x.json").stat().st_mode & 0o777 == 0o666 & ~umask
     assert [p.name for p in tmp_path.iterdir()] == ["x.json"]
+
+
+@pytest.mark.parametrize("text", ["=cmd()|A0", "+1+1", "-2+3", "@SUM(A1)", "\t=1", " =1", "|x"])
+def test_formulas_become_text(text: str) -> None:
+    assert spreadsheet_cell(text) == f"'{text}"
+
+
+@pytest.mark.parametrize("value", ["-0.5", "+3", "-12%", "a=b", "'tis", "", 1, -0.5, None, True])
+def test_numbers_and_other_texts_stay(value: object) -> None:
+    assert spreadsheet_cell(value) == value
+
+
+def test_rows() -> None:
+    text = csv_text([["metric", "rho"], ["=1", -0.5]])
+    assert list(csv.reader(text.splitlines())) == [["metric", "rho"], ["'=1", "-0.5"]]
