@@ -72,10 +72,6 @@ def test_a_name_that_is_not_there_is_an_error_with_the_names_that_are(
         getattr(result, what)(name)
 
 
-def test_an_error_is_one_line_whatever_names_stand_in_it() -> None:
-    assert str(InputError("no 'a\nb'", file="x\ry.csv")) == "x y.csv: no 'a b'"
-
-
 def test_comparisons_are_found_in_either_direction() -> None:
     pairs = [comparison_of(*pair, 0.1, p) for pair, p in (("AB", 0.01), ("AC", 0.05), ("BC", 0.2))]
     ends = Estimate(value=0.3, low=0.2, high=0.5)
@@ -258,6 +254,9 @@ def test_how_a_metric_of_the_user_stands(order: str, own: str, expected: str) ->
 
 
 def test_a_column_says_what_a_reader_must_know() -> None:
+    made = [join_names("ABCDEFG"), join_names("ABCDEFGH"), join_names("ABC", most=1)]
+    assert made == ["A, B, C, D, E, F and G", "A, B, C, D, E, F and 2 more", "A and 2 more"]
+    assert str(InputError("no 'a\nb'", file="x\ry.csv")) == "x y.csv: no 'a b'"
     chair = ScoreColumn("CHAIR-i", higher_is_better=False, batch_dependent=True)
     assert chair.remarks == f"{BATCH_DEPENDENT}; a lower score is better"
     assert ScoreColumn("CIDEr").remarks == ""
@@ -295,11 +294,6 @@ def test_who_is_above_the_control(p: dict[str, float | None], shows: str, expect
     sentence = expected.format("the best control, Length (40.0)")
     assert above_control(result) == sentence
     assert sentences(result)[1:] == [sentence, "Few images."]
-
-
-def test_names_as_a_reader_sees_them() -> None:
-    made = [join_names("ABCDEFG"), join_names("ABCDEFGH"), join_names("ABC", most=1)]
-    assert made == ["A, B, C, D, E, F and G", "A, B, C, D, E, F and 2 more", "A and 2 more"]
 
 
 def test_an_extra_is_a_rectangle_with_intervals_as_columns() -> None:
@@ -393,12 +387,6 @@ def read(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def test_the_schema_of_results_names_its_fields(folder: Path) -> None:
-    schema = read(folder / "measured.schema.json")
-    assert {"schema", "experiment", "dataset", "metrics"} <= set(schema["properties"])
-    assert schema["additionalProperties"] is False
-
-
 def test_the_files_of_a_run_are_valid_and_a_wrong_one_is_not(folder: Path, tmp_path: Path) -> None:
     jsonschema = pytest.importorskip("jsonschema")
     metaeval.run(
@@ -413,6 +401,8 @@ def test_the_files_of_a_run_are_valid_and_a_wrong_one_is_not(folder: Path, tmp_p
     jsonschema.validate(read(tmp_path / "run.json"), read(folder / "run.schema.json"))
     statistics, schema = read(tmp_path / "statistics.json"), read(folder / "measured.schema.json")
     jsonschema.validate(statistics, schema)
+    assert {"schema", "experiment", "dataset", "metrics"} <= set(schema["properties"])
+    assert schema["additionalProperties"] is False
     del statistics["metrics"][0]["column"]["name"]
     with pytest.raises(jsonschema.ValidationError, match="'name' is a required property"):
         jsonschema.validate(statistics, schema)

@@ -41,13 +41,6 @@ def test_more_keys_than_one_statement_takes(store: Store) -> None:
     assert store.get_many("a", list(items)) == items
 
 
-def test_a_file_that_is_no_database_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "c.sqlite"
-    path.write_bytes(b"not a database, but long enough to be taken for a damaged one" * 100)
-    with pytest.raises(InputError, match=r"c\.sqlite: the score cache is damaged .*delete"):
-        SqliteStore(path)
-
-
 _WRITER = """
 import sys
 from pathlib import Path
@@ -162,6 +155,10 @@ def test_damaged_scores_are_never_taken(tmp_path: Path, damaged: str, n_damaged:
 
 
 def test_a_page_of_garbage_is_named(tmp_path: Path) -> None:
+    foreign = tmp_path / "foreign.sqlite"
+    foreign.write_bytes(b"not a database, but long enough to be taken for a damaged one" * 100)
+    with pytest.raises(InputError, match=r"foreign\.sqlite: the score cache is damaged .*delete"):
+        SqliteStore(foreign)
     path = tmp_path / "c.sqlite"
     with closing(SqliteStore(path)) as store:
         store.put_many("a", {i.to_bytes(4, "big"): bytes(500) for i in range(2000)})

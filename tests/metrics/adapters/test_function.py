@@ -60,17 +60,6 @@ def length(captions: list[str]) -> list[int]:
     return [len(c.split()) for c in captions]
 
 
-def test_it_is_given_captions_and_references_in_their_order() -> None:
-    # by hand: "A man plays baseball." shares "man" of 4; "two dogs run": 3 of 3; 5 of 5
-    expected = [[0.25], [1.0], [1.0]]
-    for metric in (FunctionMetric(overlap), FunctionMetric(overlap_of_one, batched=False)):
-        assert scores_of(metric, small(), HUMAN, ALL).tolist() == expected
-    # in another order, and several captions of one image
-    captions, index = ["two dogs run", "a bus", "bus a cow x"], [1, 2, 2]
-    found = scores_of(FunctionMetric(overlap), small(), captions, index)[:, 0]
-    assert found.tolist() == [1, 1, 0.5]
-
-
 def test_our_tokens_are_given_on_request() -> None:
     def spoken(captions: list[str], references: list[list[str]]) -> list[float]:
         assert captions == ["a man plays baseball"]
@@ -152,13 +141,6 @@ def test_what_is_no_score_for_each_caption_fails(returned: object, reason: str) 
     )
     assert done.status == "failed"
     assert reason in str(done.reason)
-
-
-def test_several_columns_come_by_their_names() -> None:
-    columns = ["letters", "words"]
-    metric = FunctionMetric(lambda captions: {"words": [2], "letters": [4]}, columns=columns)
-    assert [column.name for column in metric.columns] == columns
-    assert scores_of(metric, small(), ["a bc"], [0]).tolist() == [[4, 2]]
 
 
 def test_a_score_outside_its_bounds_fails_with_value_and_caption() -> None:
@@ -374,12 +356,6 @@ class Overlap:
         return [self.scale * value for value in overlap(captions, references)]
 
 
-def test_a_class_whose_objects_can_be_called_is_made_with_the_options() -> None:
-    for metric in (FunctionMetric(Overlap, options={"scale": 4}), FunctionMetric(Overlap(4))):
-        assert scores_of(metric, small(), HUMAN, ALL).tolist() == [[1], [4], [4]]
-    assert FunctionMetric(Overlap).name == "Overlap"
-
-
 class Unreliable:
     def __init__(self, failures: int, hang: float = 0.0) -> None:
         self.failures, self.hang, self.asked = failures, hang, list[str]()
@@ -480,13 +456,6 @@ def test_document_frequencies_always_come_from_all_images() -> None:
     assert signature != other
 
 
-def test_texts_are_tokenised_as_pycocoevalcap_has_them_tokenised() -> None:
-    captions = ["Two dogs run over the grass."]
-    tokenised = scores_of(CocoScorerMetric(Rouge), small(), captions, [1])
-    assert tokenised.tolist() == [[1.0]]  # the same words as the first reference
-    assert scores_of(CocoScorerMetric(Rouge, tokenizer=None), small(), captions, [1])[0, 0] < 1
-
-
 class NoScorer:
     pass
 
@@ -499,10 +468,6 @@ class Wordy:
 class Corpus:
     def compute_score(self, gts, res):  # type: ignore[no-untyped-def]
         return 0.5
-
-
-def test_scores_may_come_by_id() -> None:
-    assert scores_of(CocoScorerMetric(Wordy), small(), ["a b", "c"], [2, 0]).tolist() == [[2], [1]]
 
 
 def test_bleu_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:
@@ -558,6 +523,69 @@ class Overlap(evaluate.Metric):
 """
 
 
+TWO_DOGS = "Two dogs run over the grass."
+EDIT_RATE = torchmetrics.text.WordErrorRate
+
+
+@pytest.mark.parametrize(
+    ("metric", "captions", "index", "expected"),
+    [
+        # "A man plays baseball." shares "man" of 4; "two dogs run": 3 of 3; 5 of 5
+        *(
+            (metric, HUMAN, ALL, [[0.25], [1.0], [1.0]])
+            for metric in (FunctionMetric(overlap), FunctionMetric(overlap_of_one, batched=False))
+        ),
+        # in another order, and several captions of one image
+        (
+            FunctionMetric(overlap),
+            ["two dogs run", "a bus", "bus a cow x"],
+            [1, 2, 2],
+            [[1], [1], [0.5]],
+        ),
+        # an object that can be called, made with the options
+        *(
+            (metric, HUMAN, ALL, [[1], [4], [4]])
+            for metric in (
+                FunctionMetric(Overlap, options={"scale": 4}),
+                FunctionMetric(Overlap(4)),
+            )
+        ),
+        # columns by their names
+        (
+            FunctionMetric(
+                lambda captions: {"letters": [4], "words": [2]}, columns=["words", "letters"]
+            ),
+            ["a bc"],
+            [0],
+            [[2, 4]],
+        ),
+        # the words of the first reference, as pycocoevalcap has them tokenised; without, 5 of 6
+        (CocoScorerMetric(Rouge), [TWO_DOGS], [1], [[1.0]]),
+        (CocoScorerMetric(Rouge, tokenizer=None), [TWO_DOGS], [1], [[5 / 6]]),
+        # scores by id
+        (CocoScorerMetric(Wordy), ["a b", "c"], [2, 0], [[2], [1]]),
+        # the best reference: 3 words are missing of 6, and 3 of 3 of the other
+        (TorchmetricsMetric(EDIT_RATE, references="each"), ["two dogs run"], [1], [[3 / 6]]),
+        # LCS "the road" of 2 and of 8 words: P 1, R 2/8, F 2/5
+        (
+            TorchmetricsMetric(torchmetrics.text.ROUGEScore, columns=["rougeL_fmeasure"], **ROUGE),
+            ["the road"],
+            [2],
+            [[2 / 5]],
+        ),
+    ],
+)
+def test_scores_by_hand(
+    metric: Metric, captions: list[str], index: list[int], expected: list[list[float]]
+) -> None:
+    assert scores_of(metric, small(), captions, index) == pytest.approx(np.array(expected))
+
+
+def test_a_class_says_its_name_and_whether_higher_is_better() -> None:
+    assert FunctionMetric(Overlap).name == "Overlap"
+    assert not TorchmetricsMetric(EDIT_RATE).columns[0].higher_is_better
+
+
 def test_chrf_of_torchmetrics_is_sacrebleus() -> None:
     # sacrebleu is what torchmetrics' CHRFScore follows; it gives per cent. 1e-6: single precision
     metric = TorchmetricsMetric("torchmetrics.text.CHRFScore", options={"n_word_order": 0})
@@ -568,20 +596,6 @@ def test_chrf_of_torchmetrics_is_sacrebleus() -> None:
     ]
     np.testing.assert_allclose(ours[:, 0], theirs, atol=1e-6)
     assert [column.name for column in metric.columns] == ["CHRFScore"]
-
-
-def test_the_class_says_whether_higher_is_better_and_the_best_reference_counts() -> None:
-    metric = TorchmetricsMetric(torchmetrics.text.WordErrorRate, references="each")
-    assert not metric.columns[0].higher_is_better
-    # "two dogs run": against 6 words 3 are missing of 6 -> by hand 3/6; "Dogs are running.": 3/3
-    assert scores_of(metric, small(), ["two dogs run"], [1])[0, 0] == pytest.approx(3 / 6)
-
-
-def test_columns_choose_among_the_results() -> None:
-    rouge = torchmetrics.text.ROUGEScore
-    metric = TorchmetricsMetric(rouge, columns=["rougeL_fmeasure"], **ROUGE)
-    # by hand: LCS "the road" of 2 and of 8 words: P 1, R 2/8, F 2/5
-    assert scores_of(metric, small(), ["the road"], [2])[0, 0] == pytest.approx(2 / 5)
 
 
 def test_a_library_that_is_not_there_is_a_skipped_row(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -61,10 +61,6 @@ def test_columns_and_label(tmp_path: Path) -> None:
     assert [column.name for column in metric.columns] == ["Other (published)"]
     assert scores_of(metric, small(), ["a man"], [0]).tolist() == [[3]]
     assert pickle.loads(pickle.dumps(metric)).columns == metric.columns
-    with pytest.raises(ConfigError, match=r"'Others' is not in .*s\.csv; it has: .*Mine, Other"):
-        _ = ScoresFileMetric(path, columns=["Others"]).columns
-    with pytest.raises(ConfigError, match=r"give the file of scores: metric\.scores\.file=FILE"):
-        ScoresFileMetric()
 
 
 def test_scores_for_just_these_references(tmp_path: Path) -> None:
@@ -175,8 +171,26 @@ def test_numbers_that_are_not_known_metrics_must_be_named(tmp_path: Path) -> Non
         "CIDEr",
         "Mine",
     ]
-    with pytest.raises(InputError, match=r"'Mine'; .*'metric\.scores\.columns=\[CIDEr,Mine\]'"):
-        _ = ScoresFileMetric(path).columns
+
+
+@pytest.mark.parametrize(
+    ("name", "columns", "problem"),
+    [
+        (None, None, r"give the file of scores: metric\.scores\.file=FILE"),
+        ("none.csv", None, r"file not found; correct metric\.scores\.file"),
+        ("s.doc", None, r"is none of \.csv"),
+        ("s.csv", ["Others"], r"'Others' is not in .*s\.csv; it has: .*Mine, Other"),
+        ("m.csv", None, r"'Mine'; .*'metric\.scores\.columns=\[CIDEr,Mine\]'"),
+    ],
+)
+def test_columns_that_are_not_known_are_refused(
+    tmp_path: Path, name: str | None, columns: list[str] | None, problem: str
+) -> None:
+    written(tmp_path / "s.csv", RECORDS)
+    written(tmp_path / "m.csv", [{**RECORDS[0], "CIDEr": 0.5, "Other": "x"}])
+    (tmp_path / "s.doc").write_text("")
+    with pytest.raises((ConfigError, InputError), match=problem):
+        _ = ScoresFileMetric(name and tmp_path / name, columns=columns).columns
 
 
 def test_a_folder_declares_its_scores_in_its_manifest(tmp_path: Path) -> None:
@@ -193,19 +207,6 @@ def test_two_captions_of_one_system_are_refused(tmp_path: Path) -> None:
     captions = written(tmp_path / "c.csv", rows)
     with pytest.raises(InputError, match=r"c\.csv, line 3.*'A' has another caption of the image"):
         _ = ScoresFileMetric(scores, columns=["S"], captions=captions).columns
-
-
-@pytest.mark.parametrize(
-    ("name", "problem"),
-    [
-        ("none.csv", r"file not found; correct metric\.scores\.file"),
-        ("s.doc", r"is none of \.csv"),
-    ],
-)
-def test_a_file_that_is_not_there(tmp_path: Path, name: str, problem: str) -> None:
-    (tmp_path / "s.doc").write_text("")
-    with pytest.raises(InputError, match=problem):
-        _ = ScoresFileMetric(tmp_path / name).columns
 
 
 @pytest.mark.coco

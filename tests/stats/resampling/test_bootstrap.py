@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scipy import stats
 
-from metaeval.errors import InputError
 from metaeval.stats.correlation.correlations import WeightedCorrelations, spearman
 from metaeval.stats.correlation.kendall import kendall
 from metaeval.stats.correlation.rank_order import rank_order, rank_order_within, rank_orders_within
@@ -94,6 +93,8 @@ def test_a_replicate_of_every_image_once_is_the_plain_statistic(kind) -> None:
     ones = np.ones((1, len(scores)), dtype=np.int16)
     result = flat(replicate_statistics(scores, levels, ones), 0)
     assert result == pytest.approx(plain(scores, levels), abs=1e-12, nan_ok=True)
+    none = replicate_statistics(scores, [0, 1, 1, 2], ones[:0])
+    assert [np.shape(each) for each in none] == [(0,), (0,), (0,), (2, 0), (0,), (0,), (0,)]
 
 
 @pytest.mark.parametrize("kind", ["rounded", "gaps"])
@@ -132,15 +133,11 @@ def test_counts_are_seeded_and_extendable() -> None:
     assert (counts[:40] == bootstrap_counts(30, 40, seed=3)).all()
     assert (counts != bootstrap_counts(30, 100, seed=4)).any()
     assert bootstrap_counts(40_000, 1, seed=0).sum() == 40_000
-    with pytest.raises(InputError):
-        bootstrap_counts(0, 10, seed=0)
 
 
 def test_percentile_interval_leaves_undefined_replicates_out() -> None:
     assert percentile_interval([math.nan, *range(101)], 0.5, 30) == [25.0, 75.0]
     assert np.isnan([percentile_interval(few, 0.9, 30) for few in ([math.nan], [])]).all()
-    with pytest.raises(InputError, match="confidence"):
-        percentile_interval([0.0, 1.0], 95, 30)
 
 
 def test_the_floor_is_the_least_n_whose_interval_of_a_mean_covers_90_percent() -> None:
@@ -176,16 +173,6 @@ def test_intervals_cover_the_truth_about_as_often_as_they_say() -> None:
     assert 0.84 < covered / 300 < 0.95
 
 
-def test_counts_of_other_images_are_refused() -> None:
-    with pytest.raises(InputError, match="bootstrap counts"):
-        replicate_statistics(np.zeros((5, 2)), [0, 1], bootstrap_counts(6, 10, seed=0))
-
-
-def test_no_replicates_have_empty_statistics() -> None:
-    made = replicate_statistics(np.ones((2, 4)), [0, 1, 1, 2], np.empty((0, 2), dtype=np.int16))
-    assert [np.shape(each) for each in made] == [(0,), (0,), (0,), (2, 0), (0,), (0,), (0,)]
-
-
 def test_the_mean_of_the_images_drawn() -> None:
     rng = np.random.default_rng(0)
     scores = np.round(rng.normal(size=(40, 4)), 1)
@@ -196,11 +183,6 @@ def test_the_mean_of_the_images_drawn() -> None:
         drawn = np.repeat(scores, row, axis=0)
         # values are rounded to 2^-30
         assert mean == pytest.approx(rank_order_within(drawn, range(4)).rho, abs=2**-30)
-
-
-def test_shapes_are_checked() -> None:
-    with pytest.raises(InputError, match="values"):
-        resampled_means([0.5], bootstrap_counts(2, 10, seed=0))
 
 
 @pytest.mark.parametrize("n", [66, 130, 700])
@@ -233,8 +215,5 @@ def test_large_weights_stay_exact() -> None:
     assert made.kendall_tau_b[:2] == pytest.approx([1 / 3, 1 / 3], abs=1e-12)
     assert made.spearman_rho[:2] == pytest.approx([0.5, 0.5], abs=1e-12)
     assert np.isnan([made.kendall_tau_b[2], made.spearman_rho[2]]).all()
-
-
-def test_one_pair_of_items_has_a_tau() -> None:
-    pairs = WeightedPairs(np.array([1.0, 2]), np.array([2.0, 1]), np.arange(2))
-    assert pairs.of(np.array([[1, 1]])).kendall_tau_b.tolist() == [-1]
+    one = WeightedPairs(np.array([1.0, 2]), np.array([2.0, 1]), np.arange(2))
+    assert one.of(np.array([[1, 1]])).kendall_tau_b.tolist() == [-1]

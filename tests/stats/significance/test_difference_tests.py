@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from metaeval.errors import InputError
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
 from metaeval.stats.resampling.items import Floats
 from metaeval.stats.significance.comparison import (
@@ -88,8 +87,6 @@ def test_williams_at_its_edges() -> None:
     assert math.isnan(williams_test(np.zeros(9), np.arange(9), np.arange(9)).p_two_sided)
     gaps = williams_test([np.nan, *human], [0.5, *human**2], [1, *human])
     assert gaps == williams_test(human, human**2, human)
-    with pytest.raises(InputError, match=r"1\.5"):
-        williams(1.5, 0, 0, 10)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -129,8 +126,6 @@ def test_holm_by_hand() -> None:
     assert holm([0.6, 0.7]) == pytest.approx([1.0, 1.0])
     assert holm([[0.01, np.nan], [0.04, 0.04]])[1].tolist() == [0.08, 0.08]
     assert holm([]).shape == (0,)
-    with pytest.raises(InputError):
-        holm([1.2])
 
 
 def test_holm_rejects_what_the_step_down_procedure_rejects() -> None:
@@ -264,11 +259,6 @@ def test_a_family_is_decidable_where_its_smallest_p_is_below_alpha(family, draws
     """family / (draws + 1) < .05 by hand."""
     assert not is_undecidable(smallest_p(draws), family)
     assert is_undecidable(smallest_p(draws - 1), family)
-
-
-def test_rows_missing_in_one_column_are_dropped_for_both():
-    x, y = on_common_items([1.0, 5.0, 2.0, NAN], [0.0, NAN, 1.0, 100.0])
-    assert (np.nansum(x), np.nansum(y)) == (3, 1)
 
 
 def test_no_p_is_below_that_of_one_arrangement_of_the_signs():
@@ -433,6 +423,8 @@ def test_only_images_that_both_have_count() -> None:
     counts = bootstrap_counts(60, 300, 0)
     found = compared(*parts, mean_of_sums, counts, permutations=300)[0]
     assert found.permutation.n == 48
+    x, y = on_common_items([1.0, 5.0, 2.0, NAN], [0.0, NAN, 1.0, 100.0])
+    assert (np.nansum(x), np.nansum(y)) == (3, 1)
     assert found.permutation.difference == pytest.approx(np.nanmean(a - b), abs=1e-10)
     # a score on its own uses all that the system has
     assert system_score(parts[0], mean_of_sums)[0] == pytest.approx(np.nanmean(a))
@@ -461,10 +453,3 @@ def test_nothing_scored_is_undefined() -> None:
     found = compared(parts, parts, mean_of_sums, bootstrap_counts(4, 10, 0))[0]
     assert np.isnan([found.permutation.difference, found.permutation.p, found.p_bootstrap]).all()
     assert found.permutation.n == 0
-
-
-def test_wrong_shapes_are_refused() -> None:
-    parts = parts_of_means(np.ones((4, 1)))
-    for other, n in ((parts[:3], 4), (parts, 5)):
-        with pytest.raises(InputError, match="do not fit"):
-            compared(parts, other, mean_of_sums, bootstrap_counts(n, 10, 0))

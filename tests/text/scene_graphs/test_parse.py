@@ -8,6 +8,7 @@ import os
 import urllib.error
 import urllib.request
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -136,22 +137,6 @@ def test_rules_on_hand_worked_captions(
     assert set(graph.relations) == relations
 
 
-def test_any_text_is_parsed() -> None:
-    """No text makes the reader stop or raise: random strings of the words that steer it."""
-    rng = np.random.default_rng(0)
-    steering = (
-        "a the his two red dog dogs of in front next to is are has been sitting sits parked by"
-        " and or , . 's there it they who that while not very couple lots up é"
-    )
-    words = steering.split()
-    for _ in range(500):
-        sentence = " ".join(rng.choice(words, int(rng.integers(1, 25))))
-        graph = rules(sentence)
-        named = set(graph.objects)
-        assert {a for a, _ in graph.attributes} <= named
-        assert {x for s, _, o in graph.relations for x in (s, o)} <= named
-
-
 def test_triplets_are_those_that_the_shipped_weights_have_learned() -> None:
     """FAIEr's "lexicon" stays as it is: its scores must not change with SPICE's."""
     assert TripletParser("lexicon").identity() == "rules-1" != parser_identity("perceptron")
@@ -162,6 +147,10 @@ def test_triplets_are_those_that_the_shipped_weights_have_learned() -> None:
 
 
 def test_a_graph_from_tuples_is_as_the_command_writes_it() -> None:
+    assert doctest.testmod(parse) == (0, 1)
+    with pytest.raises(ConfigError, match="stanza"):
+        parse_captions(["a dog"], parser="stanza")
+    assert parse_captions(["?!", "...", ""], parser="perceptron") == [CaptionGraph((), (), ())] * 3
     """As `-noSynsets` does: nothing merged, "be" dropped, ends of relations are objects."""
     graph = CaptionGraph.from_tuples(
         [["man", "hill", "be on"], ["man", "old"], ["person"], ["man", "old"]]
@@ -169,15 +158,6 @@ def test_a_graph_from_tuples_is_as_the_command_writes_it() -> None:
     assert graph == CaptionGraph(
         ("man", "hill", "person"), (("man", "old"),), (("man", "on", "hill"),)
     )
-
-
-def test_the_docstring_is_true() -> None:
-    assert doctest.testmod(parse) == (0, 1)
-
-
-def test_unknown_parser_is_refused() -> None:
-    with pytest.raises(ConfigError, match="stanza"):
-        parse_captions(["a dog"], parser="stanza")
 
 
 @pytest.mark.java
@@ -324,10 +304,6 @@ def test_scores_by_hash_are_the_sums_over_the_names(
     assert np.any(expected)
 
 
-def test_marks_alone_are_no_objects() -> None:
-    assert parse_captions(["?!", "...", ""], parser="perceptron") == [CaptionGraph((), (), ())] * 3
-
-
 def test_several_processes_read_as_one_does(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [
         f"{n} {a} dogs sit on a {b} chair"
@@ -360,6 +336,12 @@ def test_any_text_is_parsed_and_always_alike() -> None:
                 while place >= 0:
                     place, steps = sentence[place].head, steps + 1
                     assert steps <= len(sentence)
+    # the rules, too, neither stop nor raise, and name what they relate
+    for graph in map(rules, texts):
+        named = {a for a, _ in graph.attributes} | {
+            x for s, _, o in graph.relations for x in (s, o)
+        }
+        assert named <= set(graph.objects)
     tuples = parser(texts)
     assert tuples == [DependencyParser()([text])[0] for text in texts]
     assert all(1 <= len(t) <= 3 for each in tuples for t in each or [])
@@ -390,33 +372,33 @@ def jars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_from_a_folder(jars: Path, tmp_path: Path) -> None:
-    cache = tmp_path / "cache"
-    assert isinstance(installed_jars(cache), Absent)
-    install(cache, jars.parent)
-    assert installed_jars(cache) == cache / "spice"
-    assert sorted(os.listdir(cache / "spice")) == sorted(j.name for j in spice_service.JARS)
-    before = [(cache / "spice" / j.name).stat().st_mtime_ns for j in spice_service.JARS]
-    install(cache, jars.parent)  # nothing to do
-    assert before == [(cache / "spice" / j.name).stat().st_mtime_ns for j in spice_service.JARS]
-
-
-def test_from_a_jar_next_to_the_other(jars: Path, tmp_path: Path) -> None:
-    install(tmp_path / "cache", jars / spice_service.JARS[0].name)
-    assert not isinstance(installed_jars(tmp_path / "cache"), Absent)
-
-
-def test_from_stanfords_zip_with_the_same_classes_packed_otherwise(
-    jars: Path, tmp_path: Path
-) -> None:
-    archive = tmp_path / "corenlp.zip"
-    with zipfile.ZipFile(archive, "w") as out:
+def stanfords_zip(jars: Path) -> Path:
+    """Both jars, whose entries are in another order: other bytes of the same content."""
+    path = jars / "corenlp.zip"
+    with zipfile.ZipFile(path, "w") as out:
         for jar in spice_service.JARS:
             make_jar(jars / jar.name, jar.maven, first="b")
             assert hashlib.sha256((jars / jar.name).read_bytes()).hexdigest() != jar.sha256
             out.write(jars / jar.name, f"stanford-corenlp-full-2015-12-09/{jar.name}")
-    install(tmp_path / "cache", archive)
-    assert not isinstance(installed_jars(tmp_path / "cache"), Absent)
+    return path
+
+
+@pytest.mark.parametrize(
+    "source",
+    [lambda jars: jars.parent, lambda jars: jars / spice_service.JARS[0].name, stanfords_zip],
+    ids=["a folder", "a jar next to the other", "Stanford's zip"],
+)
+def test_jars_are_installed_once(
+    source: Callable[[Path], Path], jars: Path, tmp_path: Path
+) -> None:
+    cache, given, times = tmp_path / "cache", source(jars), []
+    assert isinstance(installed_jars(cache), Absent)
+    for _ in range(2):  # the second time nothing is to be done
+        install(cache, given)
+        assert installed_jars(cache) == cache / "spice"
+        times.append({p.name: p.stat().st_mtime_ns for p in (cache / "spice").iterdir()})
+    assert times[0] == times[1]
+    assert set(times[0]) == {jar.name for jar in spice_service.JARS}
 
 
 def test_a_wrong_or_missing_jar_is_refused_and_nothing_left(jars: Path, tmp_path: Path) -> None:
