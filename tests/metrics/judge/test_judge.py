@@ -101,42 +101,6 @@ def _after(failures: int, failing: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    "failing",
-    [
-        Response("slow down", 429, {"Retry-After": "0.1"}),
-        Response("broken", 500),
-        Response("overloaded", 503),
-        "{not json",
-        {"choices": []},
-        {"error": {"message": "odd"}},
-    ],
-    ids=["429", "500", "503", "malformed", "no choice", "no completion"],
-)
-def test_a_failure_that_passes_is_tried_again(httpserver: HTTPServer, failing: Any) -> None:
-    served = Served(httpserver, _after(2, failing))
-    result = scored(judge(served.url, concurrency=1))
-    assert result.status == "ok", result.reason
-    assert result.scores[:, 0].tolist() == [len(c) for c in CAPTIONS]
-    assert len(served.bodies) == 6
-
-
-def test_after_the_last_retry_a_caption_is_nan_and_the_others_continue(
-    httpserver: HTTPServer,
-) -> None:
-    def reply(body: str, number: int) -> Any:
-        return Response("no", 500) if "cat" in body else length_score(body, number)
-
-    served, store = Served(httpserver, reply), MemoryStore()
-    result = scored(judge(served.url), store=store)
-    assert np.isnan(result.scores[:, 0]).tolist() == [False, True, False, False]
-    assert {str(c) for c in result.counts} >= {"1 of 4 captions without an answer (25.0%)"}
-    assert len(served.bodies) == 3 + 3  # one attempt and two retries
-    # a failure is not an answer: the same command tries again
-    scored(judge(served.url), store=store)
-    assert len(served.bodies) == 6 + 3
-
-
-@pytest.mark.parametrize(
     ("reply", "expected", "count"),
     [
         (completion("I rate it 70"), math.nan, "cannot be parsed"),
@@ -680,6 +644,12 @@ def test_a_packed_reply_is_unpacked_and_other_encodings_are_failures(
 
 
 ODD: dict[str, Any] = {
+    "429": Response("slow down", 429, {"Retry-After": "0.1"}),
+    "500": Response("broken", 500),
+    "503": Response("overloaded", 503),
+    "malformed": "{not json",
+    "no choice": {"choices": []},
+    "no completion": {"error": {"message": "odd"}},
     "message a text": {"choices": [{"message": "hello"}]},
     "choices a text": {"choices": "hello"},
     "choice null": {"choices": [None]},
@@ -703,16 +673,24 @@ ODD: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("odd", ODD.values(), ids=ODD)
-def test_an_odd_reply_is_a_failed_attempt_and_is_counted(httpserver: HTTPServer, odd: Any) -> None:
+def test_a_failed_attempt_is_repeated_and_the_last_one_counted(
+    httpserver: HTTPServer, odd: Any
+) -> None:
+    """The first attempt fails, and every one of a caption with a cat: it alone has no score."""
+
     def reply(body: str, number: int) -> Any:
         return odd if number == 1 or "cat" in body else length_score(body, number)
 
-    served = Served(httpserver, reply)
-    result = scored(judge(served.url, concurrency=1))
+    served, store = Served(httpserver, reply), MemoryStore()
+    result = scored(judge(served.url, concurrency=1), store=store)
     expected = [len(c) if "cat" not in c else math.nan for c in CAPTIONS]
     np.testing.assert_array_equal(result.scores[:, 0], expected)
     assert len(served.bodies) == 2 + 3 + 1 + 1
     assert {c.what: c.n for c in result.counts}[metric.UNANSWERED] == 1
+    assert {str(c) for c in result.counts} >= {"1 of 4 captions without an answer (25.0%)"}
+    # a failure is not an answer: the same command tries again
+    scored(judge(served.url, concurrency=1), store=store)
+    assert len(served.bodies) == 7 + 3
 
 
 SURROGATE = json.dumps(completion("70 \ud800", model="m\udfff"))
