@@ -59,9 +59,9 @@ def _writer(path: Path, namespace: str, batches: int) -> subprocess.Popen[str]:
 
 def test_processes_write_at_once(tmp_path: Path) -> None:
     path = tmp_path / "c.sqlite"
-    # four each write the same items, as runs of one experiment do
-    writers = [_writer(path, f"n{i % 2}", 20) for i in range(8)]
-    assert [writer.wait(300) for writer in writers] == [0] * 8
+    # two each write the same items, as runs of one experiment do
+    writers = [_writer(path, f"n{i % 2}", 20) for i in range(4)]
+    assert [writer.wait(300) for writer in writers] == [0] * 4
     keys = [f"{batch}/{i}".encode() for batch in range(20) for i in range(500)]
     store = SqliteStore(path)
     assert all(len(store.get_many(f"n{i}", keys)) == len(keys) for i in range(2))
