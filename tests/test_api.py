@@ -249,7 +249,12 @@ TWICE = pd.DataFrame([[1, 2]], columns=["a", "a"])
                 (([7], "reverse"), {}, "is a number, not a string"),
             )
         ),
-        (metaeval.run, ("replace", ["blue"]), {"dataset": "scenes"}, "unknown metric 'blue'"),
+        (
+            metaeval.run,
+            ("replace",),
+            {"metrics": ["blue"], "dataset": "scenes"},
+            "unknown metric 'blue'",
+        ),
         (metaeval.load_run, ("none",), {}, "run directory not found"),
         (metaeval.load_run, (".",), {}, "contains no run.json"),
         # records that cannot be written
