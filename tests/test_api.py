@@ -390,10 +390,10 @@ def test_a_folder_of_a_trust_run_gives_its_matrix_and_your_metrics_standing(
 
 
 def test_a_run_takes_records_and_a_table(folder: Path, tmp_path: Path) -> None:
-    """Too many for an argument of a command: they go through a file in the run's folder."""
+    """There may be too many for an argument: they go through a file in the run's folder."""
     records = [
         {"imgid": f"i{k}", "mt": " ".join(["word"] * (1 + k % 7)), "refs": ["a word"], "stars": k}
-        for k in range(2000)
+        for k in range(200)
     ]
     options = {
         "report": "none",
@@ -406,6 +406,7 @@ def test_a_run_takes_records_and_a_table(folder: Path, tmp_path: Path) -> None:
         "judgments", dataset="table", dataset__file=records, out=tmp_path / "1", **options
     )
     two = metaeval.run("judgments", dataset=pd.DataFrame(records), out=tmp_path / "2", **options)
+    assert all((tmp_path / name / "dataset.jsonl").is_file() for name in "12")
     lengths = [len(record["mt"].split()) for record in records]
     assert one.scores["score"].tolist() == two.scores["score"].tolist() == lengths
 

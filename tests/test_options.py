@@ -87,6 +87,8 @@ READER = {
     "CaptionPairs": "pairs",
     "SystemsTable": "systems",
 }
+# of a dataset alone; metrics are composed and built with the configurations above
+ONE_METRIC = ("metric=[rouge_l]", "metrics=[rouge_l]", "controls=[]")
 _CHOSEN = {part for given in CONFIGURATIONS.values() for part in given}
 for _file in sorted((installation.conf() / "experiment").glob("*.yaml")):
     if f"experiment={_file.stem}" not in _CHOSEN:
@@ -99,7 +101,11 @@ for _file in sorted((installation.conf() / "dataset").glob("*.yaml")):
         _load = get_object(_node[TARGET])
         _kind = signature(_load).return_annotation
         if _experiment := READER.get(getattr(_kind, "__name__", _kind)):
-            CONFIGURATIONS[_file.stem] = (f"experiment={_experiment}", f"dataset={_file.stem}")
+            CONFIGURATIONS[_file.stem] = (
+                f"experiment={_experiment}",
+                f"dataset={_file.stem}",
+                *ONE_METRIC,
+            )
 
 # false, or a file
 PATH_TOO = {"metric.bertscore.rescale"}

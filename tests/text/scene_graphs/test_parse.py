@@ -322,11 +322,13 @@ def test_several_processes_read_as_one_does(monkeypatch: pytest.MonkeyPatch) -> 
 def test_any_text_is_parsed_and_always_alike() -> None:
     """Random strings of words that steer the parser: one tree a sentence, the same each time."""
     parser, chance = DependencyParser(), np.random.default_rng(0)
-    words = "a the his two red dog dogs of in front next to is are sitting parked by and , . 's it"
-    words += " there who couple lots of some ? é 7 -"
+    words = (
+        "a the his two red dog dogs of in front next to is are has been sitting sits parked by and"
+    )
+    words += " or , . 's it there they who that while not very couple lots of some up ? é 7 -"
     texts = ["", " ", "?!", "...", "a", "of", "NO WAY", "☃ 雪", "a dog \ud83d runs"]
     texts += [
-        " ".join(chance.choice(words.split(), int(chance.integers(1, 25)))) for _ in range(100)
+        " ".join(chance.choice(words.split(), int(chance.integers(1, 25)))) for _ in range(300)
     ]
     for text in texts:
         for sentence in parser.trees([text])[0]:
