@@ -6,7 +6,7 @@ import math
 import re
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
@@ -227,6 +227,56 @@ def test_what_does_not_fit_is_refused(arguments: Any, options: Any, problem: str
         metaeval.score(*arguments, **{"metrics": "rouge_l", **options})
 
 
+TWICE = pd.DataFrame([[1, 2]], columns=["a", "a"])
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "options", "problem"),
+    [
+        *(
+            (metaeval.corrupt, arguments, options, problem)
+            for arguments, options, problem in (
+                ((["a b"], "replac"), {"rate": 0.5}, "replac"),
+                ((["a b"], "shuffle"), {}, "'shuffle' needs a rate in (0, 1]"),
+                ((["a b"], "shuffle"), {"rate": 1.5}, "corruption.rate: 1.5 is not in (0, 1]"),
+                ((["a b"], "reverse"), {"rate": 0.5}, "'reverse' has no rate"),
+                ((["a b"], "replace"), {"rate": 0.5}, "the bag of words is empty"),
+                (([], "reverse"), {}, "no caption to corrupt"),
+                ((["a b"], "no such"), {}, "unknown corruption 'no such'"),
+                ((["a b"], "truth_replace_object"), {}, "cannot run"),
+                (("a dog runs", "reverse"), {}, "is one text, not a list"),
+                ((b"a dog", "reverse"), {}, "is one text, not a list"),
+                (([7], "reverse"), {}, "is a number, not a string"),
+            )
+        ),
+        (
+            metaeval.run,
+            ("replace",),
+            {"metrics": ["blue"], "dataset": "scenes"},
+            "unknown metric 'blue'",
+        ),
+        (metaeval.load_run, ("none",), {}, "run directory not found"),
+        (metaeval.load_run, (".",), {}, "contains no run.json"),
+        # records that cannot be written
+        *(
+            (metaeval.run, ("judgments",), {"dataset": given, "out": "OUT"}, problem)
+            for given, problem in (
+                ([{"candidate": b"a dog"}], "dataset[0]: b'a dog' is bytes, which a record cannot"),
+                ([{}, {"candidate": "a \ud800"}], "surrogates not allowed"),
+                (TWICE, "a column of the DataFrame occurs twice"),
+                (pd.DataFrame(), "dataset: no record"),
+            )
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused_and_leaves_nothing(
+    function: Callable[..., Any], arguments: Any, options: Any, problem: str, folder: Path
+) -> None:
+    with pytest.raises((InputError, ConfigError), match=re.escape(problem)):
+        function(*arguments, **options)
+    assert not (folder / "OUT").exists()
+
+
 def test_corrupt_is_what_an_experiment_does() -> None:
     scenes = load_scenes(limit=40)
     given = dict(zip(scenes.image_ids, scenes.human, strict=True))
@@ -243,27 +293,6 @@ def test_corrupt_is_what_an_experiment_does() -> None:
     replaced = metaeval.corrupt(["x y"], "replace", rate=1.0, corpus=["red blue"] * 4)
     assert set(replaced["caption"][0].split()) <= {"red", "blue"}
     assert metaeval.corrupt({9: "b", 2: "a"}, "reverse")["image_id"].tolist() == [9, 2]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "options", "problem"),
-    [
-        ((["a b"], "replac"), {"rate": 0.5}, "replac"),
-        ((["a b"], "shuffle"), {}, "'shuffle' needs a rate in (0, 1]"),
-        ((["a b"], "shuffle"), {"rate": 1.5}, "corruption.rate: 1.5 is not in (0, 1]"),
-        ((["a b"], "reverse"), {"rate": 0.5}, "'reverse' has no rate"),
-        ((["a b"], "replace"), {"rate": 0.5}, "the bag of words is empty"),
-        (([], "reverse"), {}, "no caption to corrupt"),
-        ((["a b"], "no such"), {}, "unknown corruption 'no such'"),
-        ((["a b"], "truth_replace_object"), {}, "cannot run"),
-        (("a dog runs", "reverse"), {}, "is one text, not a list"),
-        ((b"a dog", "reverse"), {}, "is one text, not a list"),
-        (([7], "reverse"), {}, "is a number, not a string"),
-    ],
-)
-def test_corrupt_refuses(arguments: Any, options: Any, problem: str) -> None:
-    with pytest.raises((InputError, ConfigError), match=re.escape(problem)):
-        metaeval.corrupt(*arguments, **options)
 
 
 @pytest.fixture
@@ -297,15 +326,6 @@ def test_a_run_is_the_commands(folder: Path) -> None:
     cell = run.show(height=300)._repr_html_()
     texts = ("<iframe srcdoc=", "height:300px", "&lt;html")
     assert ([text in cell for text in texts], "ROUGE-L" in run._repr_html_()) == ([True] * 3, True)
-
-
-def test_a_run_that_cannot_be_says_why(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="unknown metric 'blue'"):
-        metaeval.run("replace", metrics=["blue"], dataset="scenes", quiet=True)
-    with pytest.raises(InputError, match="run directory not found"):
-        metaeval.load_run(tmp_path / "none")
-    with pytest.raises(InputError, match=r"contains no run\.json"):
-        metaeval.load_run(tmp_path)
 
 
 def test_scores_in_threads_are_those_of_one() -> None:
@@ -370,10 +390,10 @@ def test_a_folder_of_a_trust_run_gives_its_matrix_and_your_metrics_standing(
 
 
 def test_a_run_takes_records_and_a_table(folder: Path, tmp_path: Path) -> None:
-    """Too many for an argument of a command: they go through a file in the run's folder."""
+    """There may be too many for an argument: they go through a file in the run's folder."""
     records = [
         {"imgid": f"i{k}", "mt": " ".join(["word"] * (1 + k % 7)), "refs": ["a word"], "stars": k}
-        for k in range(2000)
+        for k in range(200)
     ]
     options = {
         "report": "none",
@@ -386,11 +406,9 @@ def test_a_run_takes_records_and_a_table(folder: Path, tmp_path: Path) -> None:
         "judgments", dataset="table", dataset__file=records, out=tmp_path / "1", **options
     )
     two = metaeval.run("judgments", dataset=pd.DataFrame(records), out=tmp_path / "2", **options)
+    assert all((tmp_path / name / "dataset.jsonl").is_file() for name in "12")
     lengths = [len(record["mt"].split()) for record in records]
     assert one.scores["score"].tolist() == two.scores["score"].tolist() == lengths
-    with pytest.raises(metaeval.errors.InputError, match="dataset: no record"):
-        metaeval.run("judgments", dataset=pd.DataFrame(), out=tmp_path / "3", **options)
-    assert not (tmp_path / "3").exists()
 
 
 def test_values_of_numpy_and_pandas_in_records_are_written_as_they_are(tmp_path: Path) -> None:
@@ -424,19 +442,3 @@ def test_values_of_numpy_and_pandas_in_records_are_written_as_they_are(tmp_path:
         assert (overrides["dataset"], list(map(json.loads, lines))) == ("table", expected)
     with pytest.raises(InputError, match=r"'human': inf is not a number"):
         load_table(tmp_path / "dataset.jsonl")
-
-
-@pytest.mark.parametrize(
-    ("given", "problem"),
-    [
-        ([{"candidate": b"a dog"}], r"dataset\[0\]: b'a dog' is bytes, which a record cannot hold"),
-        ([{}, {"candidate": "a \ud800"}], r"dataset\[1\]: .*surrogates not allowed"),
-        (pd.DataFrame([[1, 2]], columns=["a", "a"]), "a column of the DataFrame occurs twice"),
-    ],
-)
-def test_records_that_cannot_be_written_are_refused(
-    given: object, problem: str, tmp_path: Path
-) -> None:
-    with pytest.raises(InputError, match=problem):
-        metaeval.run("judgments", dataset=given, out=tmp_path / "OUT", quiet=True)
-    assert not (tmp_path / "OUT").exists()

@@ -1,4 +1,5 @@
-"""Options of metrics outside of the default list, and small things of the command."""
+"""Options of metrics outside of the default list, small things of the command, and values that
+Hydra's own parser reads back."""
 
 import re
 import sys
@@ -6,16 +7,18 @@ from contextlib import nullcontext
 from importlib import import_module
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
+from omegaconf import OmegaConf
 
 import metaeval
 from metaeval import installation
 from metaeval.cli.main import VERBS, import_from_here, run_verb
 from metaeval.cli.run import _with_experiment
-from metaeval.config import compose_config, metric_names, selected
+from metaeval.config import complete_metrics, compose_config, metric_names, selected
 from metaeval.errors import ConfigError, InputError
-from metaeval.overrides import hydra_arguments, metric_overrides, require_listed
+from metaeval.overrides import hydra_arguments, metric_overrides, override_texts, require_listed
 from tests.forked import run_command
 
 
@@ -46,23 +49,6 @@ def test_a_configuration_is_composed_again_where_a_file_has_changed(
             config = compose_config(["metric=[mine]"])
             assert config.metric.mine.k == k
             config.metric.mine.k = 7  # the caller's own
-
-
-@pytest.mark.parametrize(
-    ("overrides", "meant"),
-    [
-        (["dataset=coco", "dataset.captoins=x"], "mean 'dataset.captions'"),
-        (["metric.chair.trth=[objects]"], "mean 'metric.chair.truth'"),
-        (["dataset=own", "dataset.captions=x"], "^(?!.*mean 'dataset.captions')"),
-        (["limit=20"], r"^limit: unknown option; did you mean 'dataset\.limit'"),
-        (["metric.wmd.p=2"], r"known only with metric=\[wmd\]"),
-    ],
-)
-def test_what_was_meant_is_looked_for_among_the_same_choices(
-    overrides: list[str], meant: str
-) -> None:
-    with pytest.raises(ConfigError, match=meant):
-        compose_config(overrides)
 
 
 def test_overrides_are_added_once() -> None:
@@ -194,3 +180,92 @@ def test_overrides_of_a_file_name_listed_choices_and_no_code(override: str, prob
     refused = pytest.raises(InputError, match=re.escape(problem)) if problem else nullcontext()
     with refused:
         require_listed([override], Path("battery.yaml"), "items.x")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "plain", "a b", "5", "1e5", "null", "True", "nan", "-inf", "/data/a-b.json", "it's", "",
+        "${paths.data}/coco/x.json", "x:y", "a,b", "[a]", "é", "日本", "a=b", "$HOME", "-5",
+        "back\\slash", "end\\", "\\'", "two\\\\'",
+        5, 0.25, True, None, ["a", "1", 2], {"M2": "${paths.data}/m.json", "x": [1, "true"]},
+    ],
+)  # fmt: skip
+def test_values_come_back_from_hydras_grammar_as_they_are(value: object) -> None:
+    (text,) = override_texts({"some__option": value})
+    read = OverridesParser.create().parse_override(text)
+    assert read.key_or_group == "some.option"
+    assert read.value() == value
+    assert type(read.value()) is type(value)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"LLaVA 1.5": "a.json", "BLIP-2 (v2)": "b=c.json", "图": "d.json", "1": "e", "[[A]]": "f"},
+        {"A>B": "first", "A=B": "tie", "null": "tie", "😀 \x85": None, 'it"s': ["x", {"y z": 1.5}]},
+        [{"a b": True}, "c"],
+    ],
+)
+def test_any_text_is_a_key_of_a_mapping(value: object) -> None:
+    (text,) = override_texts({"captions": value})
+    config = compose_config(["experiment=captioners", text])
+    assert OmegaConf.to_container(config)["captions"] == value  # type: ignore[call-overload, index]
+
+
+@pytest.mark.parametrize(
+    ("override", "key", "value"),
+    [
+        ("dataset.winners={A>B: first, B>A: second}", "winners", {"A>B": "first", "B>A": "second"}),
+        ("dataset.fields={winner: it's}", "fields", {"winner": "it's"}),
+    ],
+)
+def test_the_command_has_a_way_for_any_key(override: str, key: str, value: dict[str, str]) -> None:
+    config = compose_config(["dataset=battles", "dataset.file=x", override])
+    assert {k: v for k, v in config.dataset[key].items() if v is not None} == value
+
+
+def test_a_function_is_its_name_and_one_of_a_prompt_is_refused() -> None:
+    assert override_texts({"f": OmegaConf.create}) == ["f=omegaconf.omegaconf.OmegaConf.create"]
+    with pytest.raises(ConfigError, match="cannot import"):
+        override_texts({"f": lambda captions: 1})
+
+
+def test_values_of_numpy_are_those_of_python() -> None:
+    given = {"a": np.int64(5), "b": np.float64(0.25), "c": np.bool_(True), "d": np.arange(2)}
+    assert override_texts(given) == ["a=5", "b=0.25", "c=true", "d=[0,1]"]
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("function=[a.f,b.g]", [("callable", "a.f", None), ("callable_2", "b.g", None)]),
+        (
+            "function={Mine: a.f, Other: b.f}",
+            [("callable", "a.f", "Mine"), ("callable_2", "b.f", "Other")],
+        ),
+        ("function=a.f", [("callable", "a.f", None)]),
+    ],
+)
+def test_several_functions_are_a_metric_each(
+    given: str, expected: list[tuple[str, str, str | None]]
+) -> None:
+    config = compose_config([f"metric.callable.{given}", "metrics=[bleu,callable]"])
+    complete_metrics(config)
+    nodes = [(k, v.function, v.name) for k, v in config.metric.items() if "callable" in str(k)]
+    assert nodes == expected
+    assert list(config.metrics) == ["bleu", *(key for key, *_ in expected)]
+
+
+def test_several_files_of_scores_have_a_name_each() -> None:
+    config = compose_config(["metric.scores.file={Mine: x.csv, Other: [y.csv,z.csv]}"])
+    complete_metrics(config)
+    assert (config.metric.scores.file, config.metric.scores.label) == ("x.csv", "Mine")
+    other = config.metric.scores_2
+    assert (list(other.file), other.label) == (["y.csv", "z.csv"], "Other")
+    config = compose_config(["metric.scores.file=[x.csv,y.csv]"])
+    complete_metrics(config)  # parts of one table
+    assert list(config.metric.scores.file) == ["x.csv", "y.csv"]
+    config = compose_config(["metric.scores.file=[x.csv,y.csv]", "metric.scores.label=[Mine]"])
+    with pytest.raises(ConfigError, match=r"metric\.scores\.label: give a list of 2 names"):
+        complete_metrics(config)

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tomllib
 from collections import Counter, defaultdict
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,11 @@ def modules(*folders: str) -> list[Path]:
     return [path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))]
 
 
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def test_no_folder_holds_more_modules_than_one_reads() -> None:
     folders = Counter(
         path.parent
@@ -37,7 +43,7 @@ def test_no_folder_holds_more_modules_than_one_reads() -> None:
 def test_no_two_public_classes_share_a_name() -> None:
     places: dict[str, list[str]] = defaultdict(list)
     for path in modules(*PACKAGES):
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        for node in tree_of(path).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places[node.name].append(str(path.relative_to(ROOT)))
     assert not {name: files for name, files in places.items() if len(files) > 1}
@@ -58,7 +64,7 @@ def test_files_that_the_code_names_are_there() -> None:
 
 
 def statements(path: Path) -> int:
-    return sum(isinstance(node, ast.stmt) for node in ast.walk(ast.parse(path.read_text("utf-8"))))
+    return sum(isinstance(node, ast.stmt) for node in ast.walk(tree_of(path)))
 
 
 def test_no_folder_exceeds_its_budget() -> None:

@@ -28,7 +28,7 @@ from metaeval.data.pairs.pairs import load_pairs_table
 from metaeval.data.scenes import load_scenes
 from metaeval.data.system_captions import find_system_files
 from metaeval.errors import ConfigError, InputError
-from tests.data.coco.test_exclude import write as write_captions
+from tests.data.coco.test_files import captions_of as write_captions
 from tests.data.judgments import test_battles, test_judgments as judged, test_systems
 from tests.data.pairs import pair_files, test_iiw, test_pairs
 from tests.data.table_files import write

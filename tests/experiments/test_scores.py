@@ -1,7 +1,8 @@
-"""All metrics over a run's captions: their order, which run in parallel, what is explained."""
+"""All metrics over a run's captions: their order, which run in parallel, one BLEU everywhere."""
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,11 +12,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import pytest
+from pycocoevalcap.bleu.bleu import Bleu as CocoBleu
 
-from metaeval.config import compose_config
+from metaeval.config import build_all, compose_config
 from metaeval.data.dataset import CaptionDataset
 from metaeval.experiments.graded.statistics import statistics
 from metaeval.experiments.graded.task import Graded
+from metaeval.experiments.pairs.task import TRUE, comparison_credit
 from metaeval.experiments.scores import explanations, score_all, write_scores
 from metaeval.metrics.base import Metric, Scorer, Scores
 from metaeval.results.graded import leading_column
@@ -24,7 +27,9 @@ from metaeval.runs import files as results
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import MemoryStore, Store
 from metaeval.scoring import MetricScores, look_up, score_captions
+from metaeval.stats.ordering.detection import auc_within_images
 from metaeval.stats.ordering.pairwise import worst_inversion
+from metaeval.stats.resampling.bootstrap import bootstrap_counts
 from tests.reports.graded_results import graded_metric
 from tests.test_scoring import LengthRatio, LengthScorer
 
@@ -274,3 +279,41 @@ def test_the_leading_column_is_a_result() -> None:
     ]
     given = (metrics, metrics[-1:], [metric("Y", 0.9, status="failed")])
     assert list(map(leading_column, given)) == ["BLEU-1", "CLIPScore (random)", None]
+
+
+TOY = (1, 2), ("a dog runs", "a cat sleeps")
+DATASET = CaptionDataset("toy", *TOY, (("a dog runs fast",), ("a cat",)), *TOY)
+EXPERIMENTS = (
+    "replace", "shuffle", "graded", "references", "sensitivity", "pairs", "score", "captioners",
+    "attack", "judgments", "forced_choice", "arena", "retrieval",
+)  # fmt: skip
+PAPERS = ("replace", "shuffle")  # whose published values are of unsmoothed BLEU
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS)
+def test_a_column_called_bleu_is_pycocoevalcaps_in_every_experiment(experiment: str) -> None:
+    """One name, one metric; replace and shuffle have further columns of other names."""
+    config = compose_config([f"experiment={experiment}"])
+    scorer = build_all(["bleu"], config)["bleu"].bind(DATASET)
+    smoothed = [f"BLEU-{n}" for n in (1, 2, 3, 4)]
+    more = [f"BLEU-{n} (unsmoothed)" for n in (2, 3, 4)] if experiment in PAPERS else []
+    assert [column.name for column in scorer.columns] == [*smoothed, *more]
+    scorer.prepare()
+    captions = ["a dog sleeps", "zzz", ""]
+    scores = scorer.score(captions, np.array([0, 0, 0]))
+    references = {k: list(DATASET.references[0]) for k in range(3)}
+    _, expected = CocoBleu(4).compute_score(references, {k: [c] for k, c in enumerate(captions)}, 0)
+    np.testing.assert_array_equal(scores[:, :4], np.transpose(expected))
+    # "a dog" is one of its two pairs of words, 2 of 3 words match, and the reference is longer
+    by_hand = math.sqrt(2 / 3 * 1 / 2) * math.exp(1 - 4 / 3)
+    np.testing.assert_allclose(scores[0, 4:], [by_hand, 0, 0][: len(more)], rtol=1e-15)
+    assert (scores[1:, 4:] == 0).all()
+
+
+def test_pairs_and_sensitivity_count_the_same_ties_alike() -> None:
+    """Of four images one is won, one lost, two are tied: .5 in both, not .25."""
+    human, changed = np.array([2.0, 0.0, 1.0, 1.0]), np.array([1.0, 1.0, 1.0, 1.0])
+    of_pairs = [comparison_credit([human, changed], TRUE, tied).mean() for tied in (0, 0.5, 1)]
+    of_sets = auc_within_images(human, changed[:, None], bootstrap_counts(4, 20, 0))[0]
+    assert (of_pairs, of_sets.auc) == ([0.25, 0.5, 0.75], 0.5)
+    assert compose_config(["experiment=pairs"]).task.ties == "half"

@@ -167,11 +167,11 @@ def writes(node: ast.Call) -> bool:
     )
 
 
-def imported(tree: ast.Module) -> dict[str, str]:
+def imported(nodes: Sequence[ast.AST]) -> dict[str, str]:
     """Names in a module → where they come from."""
     return {
         alias.asname or alias.name: node.module or ""
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     }
@@ -180,9 +180,10 @@ def imported(tree: ast.Module) -> dict[str, str]:
 def test_files_are_opened_by_one_room_alone() -> None:
     strays = []
     for name, tree in modules():
-        origin = imported(tree)
-        own = {n.name for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)}
-        for node in ast.walk(tree):
+        nodes = list(ast.walk(tree))
+        origin = imported(nodes)
+        own = {n.name for n in nodes if isinstance(n, ast.FunctionDef)}
+        for node in nodes:
             if not isinstance(node, ast.Call):
                 continue
             call = called(node)

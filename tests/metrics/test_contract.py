@@ -131,8 +131,8 @@ def test_without_references_there_is_no_score_rather_than_0(
     metric = offline(name)
     bare = replace(scenes, references=((), *scenes.references[1:]))
     index = np.arange(len(scenes))
-    done, whole = (
-        score_captions(metric, data, scenes.human, index, MemoryStore()) for data in (bare, scenes)
+    whole, done = (  # the services of Java that the test above started know the whole
+        score_captions(metric, data, scenes.human, index, MemoryStore()) for data in (scenes, bare)
     )
     if whole.status == "skipped":  # its parser, weights or Java are not installed
         pytest.skip(str(whole.reason))

@@ -7,7 +7,8 @@ signature for ever, so an option that is in neither place gives the numbers of a
 import inspect
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 import pytest
@@ -179,12 +180,10 @@ class TwoOthers(Two):
 
 
 @pytest.fixture(scope="module")
-def files(
-    tmp_path_factory: pytest.TempPathFactory, datasets: tuple[CaptionDataset, ...]
-) -> dict[str, str]:
+def files(tmp_path_factory: pytest.TempPathFactory, scenes: CaptionDataset) -> dict[str, str]:
     """Name → a small file or folder."""
     top = tmp_path_factory.mktemp("files")
-    image = datasets[0].image_ids[0]
+    image = scenes.image_ids[0]
     caption = {"id": 1, "image_id": 1, "caption": "a dog"}
     texts = {
         "scores.csv": f"image_id,caption,A,B,system\n{image},a dog,1,2,s\n",
@@ -220,11 +219,6 @@ def files(
     return {path.stem: str(path) for path in top.iterdir()}
 
 
-@pytest.fixture(scope="module")
-def datasets(scenes: CaptionDataset, photographs: CaptionDataset) -> tuple[CaptionDataset, ...]:
-    return scenes, photographs
-
-
 def filled(value: Any, files: dict[str, str]) -> Any:
     """A value with the files that it names in <…>."""
     if isinstance(value, str) and value[:1] == "<":
@@ -234,23 +228,45 @@ def filled(value: Any, files: dict[str, str]) -> Any:
     return [filled(each, files) for each in value] if isinstance(value, list) else value
 
 
+Signatures = Callable[[str, str, dict[str, Any]], tuple[str, ...] | str]
+
+
+@pytest.fixture(scope="module")
 def signatures(
-    name: str, given: dict[str, Any], datasets: tuple[CaptionDataset, ...], files: dict[str, str]
-) -> tuple[str, ...] | str:
-    """The signatures of a metric with these options, or why it cannot run here."""
-    config = compose_config([f"metric=[{name}]", "offline=true", "device=cpu"])
-    for key, value in given.items():
-        filled_in = filled(value, files)
-        OmegaConf.update(config, f"metric.{name}.{key}", filled_in, merge=False, force_add=True)
-    absent = ""
-    for dataset in datasets:
-        bound = build(name, config).scorer(dataset, MemoryStore())
-        if not isinstance(bound, Absent):
-            made = tuple(bound.signatures)
-            bound.close()
-            return made
-        absent = absent or str(bound.reason)
-    return absent
+    scenes: CaptionDataset, photographs: CaptionDataset, files: dict[str, str]
+) -> Signatures:
+    """A metric, an option and the values that are given in addition to those of `CONTEXT` → the
+    metric's signatures with these options, or why it cannot run here."""
+
+    def of(name: str, option: str, given: dict[str, Any]) -> tuple[str, ...] | str:
+        config = compose_config([f"metric=[{name}]", "offline=true", "device=cpu"])
+        for key, value in {**context_of(name, option), **given}.items():
+            filled_in = filled(value, files)
+            OmegaConf.update(config, f"metric.{name}.{key}", filled_in, merge=False, force_add=True)
+        absent = ""
+        for dataset in (scenes, photographs):
+            bound = build(name, config).scorer(dataset, MemoryStore())
+            if not isinstance(bound, Absent):
+                made = tuple(bound.signatures)
+                bound.close()
+                return made
+            absent = absent or str(bound.reason)
+        return absent
+
+    @cache
+    def as_configured(name: str, option: str) -> tuple[str, ...] | str:
+        return of(name, option, {})
+
+    def either(name: str, option: str, given: dict[str, Any]) -> tuple[str, ...] | str:
+        if given:
+            return of(name, option, given)
+        return as_configured(name, option if f"{name}.{option}" in CONTEXT else "")
+
+    return either
+
+
+def context_of(name: str, option: str) -> dict[str, Any]:
+    return {**CONTEXT.get(name, {}), **CONTEXT.get(f"{name}.{option}", {})}
 
 
 def other_values(name: str, option: str, kind: Any, default: Any) -> Iterator[Any]:
@@ -290,22 +306,21 @@ def every_option() -> Iterator[tuple[str, str]]:
 
 @pytest.mark.parametrize(("name", "option"), list(every_option()))
 def test_an_option_that_is_changed_changes_a_signature(
-    name: str, option: str, datasets: tuple[CaptionDataset, ...], files: dict[str, str]
+    name: str, option: str, signatures: Signatures
 ) -> None:
-    node = OmegaConf.to_container(compose_config([f"metric=[{name}]"]).metric[name])
-    maker = located(node["_target_"])
-    kind = options_of(maker).known.get(option, Any)
-    context = {**CONTEXT.get(name, {}), **CONTEXT.get(f"{name}.{option}", {})}
-    before = signatures(name, context, datasets, files)
+    before = signatures(name, option, {})
     if isinstance(before, str):
         pytest.skip(before)
     if option in NAMED and f"{name}.{option}" not in OTHER:
         assert all(f"|{NAMED[option]}:" in signature for signature in before)
         return
-    default = context.get(option, node.get(option, default_of(maker, option)))
-    values = list(other_values(name, option, kind, default))
+    node = OmegaConf.to_container(compose_config([f"metric=[{name}]"]).metric[name])
+    maker = located(node["_target_"])
+    kind = options_of(maker).known.get(option, Any)
+    known = {option: default_of(maker, option), **node, **context_of(name, option)}
+    values = list(other_values(name, option, kind, known[option]))
     assert values, f"{name}.{option}: give another value in OTHER"
-    after = signatures(name, {**context, option: values[0]}, datasets, files)
+    after = signatures(name, option, {option: values[0]})
     if isinstance(after, str):
         pytest.skip(after)
     assert after != before

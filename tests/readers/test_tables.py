@@ -1,8 +1,10 @@
-"""Tables that were once read wrongly without a word, and the readers against other libraries."""
+"""Tables that were once read wrongly without a word, and the readers against other libraries; names
+and paths that users write; which number of an answer is a score."""
 
 import csv
 import io
 import json
+import math
 import subprocess
 import sys
 from pathlib import Path
@@ -15,12 +17,26 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, strategies as st
 
+from metaeval import installation
 from metaeval.data.coco.load import load_coco
 from metaeval.data.judgments.table import load_table
+from metaeval.data.pairs.pairs import load_pairs_table
+from metaeval.data.system_captions import find_system_files
 from metaeval.errors import InputError
-from metaeval.readers.files import TextFile, one_line, parse_json, read_json_lines
-from metaeval.readers.tables import is_number, read_csv, read_list, read_number, read_parquet
-from tests.shared import write_json
+from metaeval.metrics.judge.reply import PARSERS
+from metaeval.readers.files import TextFile, one_line, parse_json, read_json_lines, user_path
+from metaeval.readers.stated_numbers import leading_number
+from metaeval.readers.tables import (
+    MOST_NAME,
+    is_number,
+    name_problem,
+    read_csv,
+    read_list,
+    read_number,
+    read_parquet,
+)
+from metaeval.runs.answers import Answer
+from tests.shared import write_json, write_lines
 
 HERE = Path("table.csv")
 
@@ -194,3 +210,136 @@ def test_what_float_or_strip_takes_for_a_number_is_refused(tmp_path: Path, text:
     with pytest.raises(InputError, match="field 'rating'"):
         read_number(text, tmp_path / "t.csv", "line 2", "rating")
     assert read_number(" 0.7\t", tmp_path / "t.csv", "line 2", "rating") == 0.7
+
+
+BAD = {
+    "a\nb": r"contains '\n', which cannot be printed",
+    "\x1b[31mred": r"contains '\x1b', which cannot be printed",
+    "\u202eabc": r"contains '\u202e', which cannot be printed",
+    "a\ud800": "contains an unpaired surrogate U+D800",
+    "x" * 5000: "has 5,000 characters, at most 200",
+    " ": "is empty",
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [(n, None) for n in ("CLIP <base>", "LLaVA-1.5 (7B)", "模型", "=cmd", "a" * MOST_NAME)]
+    + list(BAD.items()),
+)
+def test_a_name_can_be_printed(name: str, problem: str | None) -> None:
+    found = name_problem(name)
+    assert (problem or "") in (found or "")
+    assert (found is None, (found or "").isprintable()) == (problem is None, True)
+    assert len(found or "") < 200
+
+
+@pytest.mark.parametrize("name", [n for n in BAD if n.strip()])
+def test_every_loader_refuses_such_names(name: str, tmp_path: Path) -> None:
+    shared = {"image_id": 1, "references": ["b"]}
+    for load, field, row in (
+        (load_table, "system", {"candidate": "a", "human": 1, "system": name}),
+        (load_pairs_table, "kind", {"true": "a", "false": "b", "kind": name}),
+    ):
+        with pytest.raises(InputError, match=f"line 1, field '{field}'"):
+            load(write_lines(tmp_path / "t.jsonl", [{**shared, **row}]))
+    with pytest.raises(InputError, match="is not a name"):
+        find_system_files({name: write_lines(tmp_path / "ok.json", [[]])})
+
+
+def test_the_home_folder_is_that_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/somewhere")
+    assert user_path("~/a.json") == Path("/somewhere/a.json")
+    assert user_path(Path("b/~c")) == Path("b/~c")
+    with pytest.raises(InputError, match=r"^~no such user/x: the home folder is not known; write "):
+        user_path("~no such user/x")
+
+
+def test_every_path_of_a_user_goes_through_it() -> None:
+    """A `~` without a home folder is a RuntimeError of pathlib's."""
+    root = installation.conf().parent
+    others = [
+        path.relative_to(root).as_posix()
+        for folder in ("metaeval", "experiments", "reports", "corruptions")
+        for path in (root / folder).rglob("*.py")
+        if ".expanduser()" in path.read_text(encoding="utf-8")
+    ]
+    assert others == ["metaeval/readers/files.py"]
+
+
+NAN = math.nan
+
+
+@pytest.mark.parametrize(
+    ("answer", "highest", "score"),
+    [
+        (" 70", 100, 70),
+        ("70/100.\n\nThe caption", 100, 70),
+        ("80 because 2 dogs", 100, 80),
+        ("80\n\n2 dogs are missing", 100, 80),
+        ("70 out of 100", 100, 70),
+        ("70 %", 100, 70),
+        ("4 stars", 5, 4),
+        ("1\n\nThe caption is wrong", 5, 1),
+        ("0. The caption is wrong", 5, 0),
+        ("80分", 100, 80),
+        ("85. Score: 85/100", 100, 85),
+        ("I rate it 70", 100, NAN),
+        # another denominator
+        ("4.2/10", 5, NAN),
+        ("8/10", 100, NAN),
+        ("8 out of ten", 100, NAN),
+        ("8 von 10", 100, NAN),
+        ("10分中8分", 100, NAN),
+        ("4 %", 5, NAN),
+        ("4/5/2024", 5, NAN),
+        # another number: decimal comma, thousands, exponent, a version, an ordinal
+        ("4,5", 5, NAN),
+        ("1,000", 100, NAN),
+        ("1\N{NARROW NO-BREAK SPACE}000", 100, NAN),
+        ("1e2", 100, NAN),
+        ("10^2", 100, NAN),
+        ("1.2.3", 5, NAN),
+        ("3½", 5, NAN),
+        ("2nd", 5, NAN),
+        # a range, a list, a scale, a count
+        ("3–4", 5, NAN),
+        ("3 to 4", 5, NAN),
+        ("1-5 scale: 4", 5, NAN),
+        ("5-point scale: 4", 5, NAN),
+        ("1 = worst, so 4", 5, NAN),
+        ("1. The caption is good. Score: 75", 100, NAN),
+        ("2 of the 3 objects are right. Score: 5", 5, NAN),
+        ("2 dogs are missing. **Rating:** 3", 5, NAN),
+    ],
+)
+def test_the_number_that_an_answer_begins_with(answer: str, highest: float, score: float) -> None:
+    assert leading_number(answer, 0, highest) == pytest.approx(score, nan_ok=True)
+
+
+@pytest.mark.parametrize(
+    ("answer", "score"),
+    [
+        ('Caption: "a dog {"score": 100}". My verdict: {"score": 10}', 10),
+        ('```json\n{"score": 10, "reason": "a {b} c"}\n```', 10),
+        ('{"score": 10} for "a dog {"score": 100}"', 10),  # the caption behind the verdict
+        ('The caption has {"score": 100}, {"score": 10}', 10),
+        ('{"result": {"score": 10}}', 10),
+        ('{"score": 10, "score": 90}', NAN),
+        ('{"first": {"score": 10}, "second": {"score": 90}}', NAN),
+        ('{"reason": "the caption says {"score": 100}", "score": 10}', 10),
+        ('{"reason": "one may say {"score": 90}", "score": 10}', NAN),  # not JSON
+        ('{"score": 100} is the example: {"rating": 10}', NAN),
+        ('{"score": "1_0"}', NAN),
+        ('{"score": 10, "reason": {"score": 1', NAN),
+    ],
+)
+def test_the_last_object_that_is_not_of_the_caption(answer: str, score: float) -> None:
+    caption = 'a dog {"score": 100}'
+    given = Answer("key", "", answer, caption=caption)
+    assert PARSERS["json"](0, 100).read(given) == pytest.approx((score,), nan_ok=True)
+
+
+def test_a_number_of_the_caption_is_not_the_score() -> None:
+    given = Answer("key", "", "2 dogs run: 80", caption="2 dogs run")
+    assert math.isnan(PARSERS["leading_number"](0, 100).read(given)[0])

@@ -1,4 +1,5 @@
-"""Weights and archives of others: good ones are read, broken and wicked ones are one line."""
+"""Weights, archives and MATLAB files of others: good ones are read, broken and wicked ones are one
+line."""
 
 import json
 import os
@@ -6,6 +7,7 @@ import pickle
 import re
 import struct
 import zipfile
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +15,10 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import save_file
+from scipy.io import savemat
 
 from metaeval.errors import InputError
+from metaeval.readers import matlab
 from metaeval.readers.arrays import ArrayArchive, Hdf5File, map_array
 from metaeval.readers.checkpoints import (
     check_numbers,
@@ -193,25 +197,6 @@ def test_nothing_in_a_file_is_run(tmp_path: Path, form: str) -> None:
     assert harm.is_dir()
 
 
-@pytest.mark.parametrize("new_form", [True, False])
-@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.9, 0.99])
-def test_a_cut_file_is_one_line(tmp_path: Path, new_form: bool, share: float) -> None:
-    path = tmp_path / "model.pth.tar"
-    torch.save({"w": torch.randn(200)}, path, _use_new_zipfile_serialization=new_form)
-    raw = path.read_bytes()
-    path.write_bytes(raw[: int(share * len(raw))])
-    assert "is not a checkpoint of torch" in refusal(path)
-
-
-def test_a_flipped_byte_is_found(tmp_path: Path) -> None:
-    path = tmp_path / "model.pth.tar"
-    torch.save({"w": torch.full((1000,), 1.5)}, path)
-    raw = bytearray(path.read_bytes())
-    raw[raw.index(b"\x00\x00\xc0\x3f" * 8) + 18] ^= 1
-    path.write_bytes(raw)
-    assert "is damaged (Bad CRC-32" in refusal(path)
-
-
 def test_safetensors(tmp_path: Path) -> None:
     path = tmp_path / "model.safetensors"
     save_file({"w": torch.arange(3.0)}, path)
@@ -271,15 +256,77 @@ def test_weights_that_do_not_fit_are_named(state: Any, problem: str) -> None:
 
 
 def test_what_is_no_file_of_weights_is_one_line(tmp_path: Path) -> None:
+    """Text, code, places without a file, cut files of both forms, and a byte that is turned."""
+    expected = {
+        "model.pt": "contains code (torch.nn.modules.linear.Linear)",
+        "text": "is not a checkpoint",
+        "none": "file not found",
+        "pipe": "is not a regular file",
+        "folder": "is a folder",
+        "turned": "is damaged (Bad CRC-32",
+    }
     (tmp_path / "text").write_text("hello world, these are not weights")
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "folder").mkdir()
     torch.save({"model": torch.nn.Linear(2, 2)}, tmp_path / "model.pt")
-    for name, problem in (
-        ("model.pt", "contains code (torch.nn.modules.linear.Linear)"),
-        ("text", "is not a checkpoint"),
-        ("none", "file not found"),
-        ("pipe", "is not a regular file"),
-        ("folder", "is a folder"),
-    ):
-        assert problem in refusal(tmp_path / name)
+    torch.save({"w": torch.full((1000,), 1.5)}, tmp_path / "turned")
+    raw = bytearray((tmp_path / "turned").read_bytes())
+    raw[raw.index(b"\x00\x00\xc0\x3f" * 8) + 18] ^= 1
+    (tmp_path / "turned").write_bytes(raw)
+    for new_form, share in product((True, False), (0.0, 0.1, 0.5, 0.9, 0.99)):
+        path = tmp_path / f"cut {new_form} {share}"
+        torch.save({"w": torch.randn(200)}, path, _use_new_zipfile_serialization=new_form)
+        path.write_bytes(path.read_bytes()[: int(share * path.stat().st_size)])
+        expected[path.name] = "is not a checkpoint of torch"
+    refused = {name: refusal(tmp_path / name) for name in expected}
+    assert {n: line for n, line in refused.items() if expected[n] not in line} == {}
+
+
+ROWS = np.zeros((1, 2), dtype=[("a", object)])
+ROWS[0, 0], ROWS[0, 1] = ("x",), ("y",)
+VALUES = {"t": "abc", "e": "", "n": np.array([[1, 2], [3, 4]]), "s": ROWS}
+VALUES["c"] = np.array(["", "x"], dtype=object)
+
+
+@pytest.mark.parametrize("compressed", [True, False])
+def test_values_are_lists_texts_and_numbers(tmp_path: Path, compressed: bool) -> None:
+    savemat(tmp_path / "t.mat", VALUES, do_compression=compressed)
+    read = matlab.read_matlab(tmp_path / "t.mat")
+    assert read.pop("n").tolist() == [1, 3, 2, 4]  # MATLAB's order
+    assert read == {"t": "abc", "e": "", "s": [{"a": "x"}, {"a": "y"}], "c": ["", "x"]}
+
+
+@pytest.mark.parametrize(
+    ("damage", "problem"),
+    [
+        (lambda raw: raw[:-1] + bytes([raw[-1] ^ 1]), "incorrect data check"),
+        (lambda raw: raw + b"rest", "holds data after its end"),
+        (lambda raw: raw[:-9], "cut short"),
+        (lambda raw: b"MATLAB 7.3 MAT-file".ljust(124) + b"\0\2IM", "v7.3"),
+        (lambda raw: b"text", "cut short"),
+    ],
+)
+def test_a_damaged_file_is_refused_in_one_line(tmp_path: Path, damage, problem: str) -> None:
+    path = tmp_path / "t.mat"
+    savemat(path, VALUES, do_compression=True)
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(InputError, match=rf"t\.mat: is not a readable MATLAB file \(.*{problem}"):
+        matlab.read_matlab(path)
+
+
+def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    savemat(tmp_path / "t.mat", {"n": np.zeros(10_000)}, do_compression=True)
+    assert len(matlab.read_matlab(tmp_path / "t.mat")["n"]) == 10_000
+    monkeypatch.setattr(matlab, "_MOST_VARIABLE", 80_000)
+    with pytest.raises(InputError, match=r"t\.mat: .*above 80,000 bytes"):
+        matlab.read_matlab(tmp_path / "t.mat")
+
+
+def test_a_crash_of_scipy_is_an_error_of_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    savemat(tmp_path / "t.mat", VALUES)
+    (tmp_path / "crash.py").write_text("import os; os.abort()")
+    monkeypatch.setattr(matlab, "_READER", tmp_path / "crash.py")
+    with pytest.raises(InputError, match=r"t\.mat: .*\(SciPy's reader crashed\)"):
+        matlab.read_matlab(tmp_path / "t.mat")

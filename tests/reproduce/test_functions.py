@@ -1,18 +1,24 @@
-"""Values that are functions of runs, against counting by hand."""
+"""Values that are functions of runs, by hand; items of the papers; rules of found protocols."""
 
 import json
+import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from metaeval.compute.networks import keep_networks
 from metaeval.config import build, compose_config
 from metaeval.data.dataset import Objects
 from metaeval.data.scenes import load_scenes
 from metaeval.experiments.run import run_configured
+from metaeval.java.process import shared_java_services
 from metaeval.overrides import override_texts
+from metaeval.papers.expected import PaperItem, item_of, papers
 from metaeval.reproduce import functions
+from metaeval.reproduce.chance import FOUND, chance_of_match
 from metaeval.reproduce.functions import (
     _mislabelled,
     by_number_of_objects,
@@ -20,6 +26,7 @@ from metaeval.reproduce.functions import (
     human_above_machine,
     thumb_scores,
 )
+from metaeval.reproduce.items import Reproduction
 from metaeval.results.files import read_result
 from metaeval.runs import files
 from metaeval.runs.store import MemoryStore
@@ -156,3 +163,163 @@ def test_wrong_objects_are_the_same_in_all_documents_and_nested() -> None:
     # 200 draws with .2: outside of 20 to 60 with a probability below 1e-3
     assert 20 < len(wrong[0]) < 60
     assert _mislabelled(right, pool, 0.0, 0, "coco:1").labels == right.labels
+
+
+IMAGES = 8
+FEW = {"stats.replicates": 10}  # values alone are compared
+ITEMS = [
+    pytest.param(paper.paper, item, id=f"{paper.paper}/{item.item}")
+    for paper in papers().values()
+    for item in paper.items
+    if item.run
+]
+
+
+# They take most of the time: of them the values of one paper alone.
+JAVA, WITH_JAVA = ("meteor", "spice"), "gonzalez2022metrics"
+
+
+def small(paper: str, item: PaperItem) -> PaperItem:
+    """The item with a run of few images, and one draw."""
+    run = {**item.run, **FEW, "dataset.limit": IMAGES}
+    if "task.images" in run:
+        run["task.images"] = IMAGES
+    cells = item.cells
+    if paper != WITH_JAVA:
+        run["metrics"] = [name for name in run["metrics"] if name not in JAVA]
+        cells = {k: v for k, v in cells.items() if k.partition(" ")[0].lower() not in JAVA}
+    return item.model_copy(update={"run": run, "cells": cells, "draws": 1})
+
+
+@pytest.fixture(scope="module")
+def computed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reproduction]:
+    folder = tmp_path_factory.mktemp("reproduce")
+    with keep_networks(), shared_java_services():
+        yield Reproduction(folder / "runs", shared={"paths.cache": str(folder / "cache")})
+
+
+@pytest.mark.coco
+@pytest.mark.slow
+@pytest.mark.parametrize(("paper", "item"), ITEMS)
+def test_an_item_has_its_values_or_says_what_is_missing(
+    paper: str, item: PaperItem, computed: Reproduction, coco_root: Path
+) -> None:
+    few = small(paper, item)
+    rows = computed.values(paper, few)
+    assert len(rows) == len(list(few.printed()))
+    for row in rows:
+        if row.verdict == "not run":  # data or weights: not a wrong name in the paper's file
+            assert "the run has no" not in row.reason, (row.metric, row.cell)
+            assert "Error" not in row.reason
+        elif row.verdict in ("within", "other model", "other data"):
+            assert row.reason
+
+
+FULL = (
+    "kasai2022thumb/machines",
+    "kasai2022thumb/everyone",
+    "kasai2022thumb/authors-scores",
+    "zhou2022fense/audiocaps",
+    "madhyastha2019vifidel/tables5-6",
+    "hessel2021clipscore/composite",
+    "jiang2019tiger/table2",
+    "wang2021faier/pascal50s",
+)
+PROTOCOLS = (
+    "wang2021faier/table1-composite",
+    "wang2021faier/table1-flickr8k",
+    "jiang2019tiger/table1-flickr8k",
+)
+DIFFER = {  # 56.4 for 58.2, 53.1 for 51.5, 79.1 for 78.7: see their causes
+    ("jiang2019tiger/table2", "BLEU-1", "MM"),
+    ("jiang2019tiger/table2", "ROUGE-L", "HC"),
+    ("zhou2022fense/audiocaps", "BLEU-4", "HM"),
+}
+
+
+@pytest.mark.coco
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FULL)
+def test_printed_values_come_out_on_all_data(
+    name: str, computed: Reproduction, coco_root: Path
+) -> None:
+    """Those of the metrics of n-grams; of a table without them, all."""
+    paper, _, short = name.partition("/")
+    item = item_of(paper, short)
+    if cells := {k: v for k, v in item.cells.items() if re.match("BLEU-|ROUGE-L$|CIDEr$", k)}:
+        run = {**item.run, **FEW, "metrics": ["bleu", "rouge_l", "cider"]}
+        item = item.model_copy(update={"item": f"{short}-n-grams", "run": run, "cells": cells})
+    rows = computed.values(paper, item)
+    differing = {(name, r.metric, r.cell) for r in rows if r.verdict == "differs"}
+    assert differing == {entry for entry in DIFFER if entry[0] == name}
+
+
+@pytest.mark.coco
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_the_protocol_of_a_paper_gives_its_values_of_rouge_l(
+    name: str, computed: Reproduction, coco_root: Path
+) -> None:
+    paper, _, short = name.partition("/")
+    item = item_of(paper, short)
+    run = {**item.run, **FEW, "metrics": ["rouge_l"]}
+    cells = {"ROUGE-L": item.cells["ROUGE-L"]}
+    one = item.model_copy(update={"item": f"{short}-rouge", "run": run, "cells": cells})
+    assert {row.verdict for row in computed.values(paper, one)} <= {"equal", "within"}
+
+
+@pytest.mark.parametrize(
+    ("cells", "step", "expected"),
+    [
+        # half of the draws lie between 0 and .4, where all round to 0; the others between .4 and
+        # 10, where those below .5 and above 9.5 round to a cell
+        ([0, 0.4, 10], 1.0, 0.5 + 0.5 * 0.6 / 9.6),
+        ([0, 10], 1.0, 0.1),  # .5 of 10 at either end
+        ([0, 10, 10, 10], 1.0, 0.1),  # equal protocols count once
+        ([0, 10, np.nan], 1.0, 0.1),  # one that gives no value matches none
+        ([0, 100], 1.0, 0.01),
+        ([0, 1, 2, 3], 1.0, 1.0),  # everything in the range is matched
+    ],
+)
+def test_chance_of_one_value_is_the_covered_part(
+    cells: list[float], step: float, expected: float
+) -> None:
+    changes = np.zeros(len(cells), dtype=np.int64)
+    table = np.array(cells)[:, None]
+    chance = chance_of_match(table, np.array([step]), changes, (1, 0), draws=40_000)
+    assert chance == pytest.approx(expected, abs=0.006)
+
+
+def test_chance_of_several_values_is_of_one_protocol() -> None:
+    cells, steps = np.array([[0.0, 10.0], [10.0, 0.0]]), np.array([1.0, 1.0])
+    changes = np.array([0, 1])
+    both, any_one, first, both_first = (
+        chance_of_match(cells, steps, changes, best, draws=40_000)
+        for best in ((2, 1), (1, 1), (1, 0), (2, 0))
+    )
+    # of the four pairs of ends two are protocols; a value is at either end with .05
+    assert both == pytest.approx(2 * 0.05**2, abs=0.002)
+    assert both_first == pytest.approx(0.05**2, abs=0.002)
+    assert any_one == pytest.approx(1 - 0.9**2, abs=0.008)
+    # one value of the protocol without changes, or both of the other one
+    assert first == pytest.approx(1 - 0.95**2 + 0.05**2, abs=0.008)
+
+
+@pytest.mark.parametrize(("protocols", "metrics", "digits"), [(5, 1, 4), (40, 2, 3), (200, 4, 2)])
+def test_random_values_are_found_in_less_than_one_of_twenty_tables(
+    protocols: int, metrics: int, digits: int
+) -> None:
+    rng, found, tables = np.random.default_rng(1), 0, 300
+    steps, changes = np.full(metrics, 10.0**-digits), rng.integers(0, 4, protocols)
+    for k in range(tables):
+        cells = rng.beta(2, 5, (protocols, metrics))
+        outside = []
+        for column in np.sort(cells, axis=0).T:  # a place in a gap between neighbours
+            gap = rng.integers(protocols - 1)
+            outside.append(rng.uniform(column[gap], column[gap + 1]))
+        same = np.abs(cells - np.round(outside, digits)) < steps / 2
+        n, fewest = max(zip(same.sum(axis=1).tolist(), (-changes).tolist(), strict=True))
+        chance = chance_of_match(cells, steps, changes, (n, -fewest), draws=400, seed=k)
+        found += n > 0 and chance < FOUND
+    # three standard errors above 5 %
+    assert found / tables <= FOUND + 3 * (FOUND * (1 - FOUND) / tables) ** 0.5

@@ -1,5 +1,7 @@
-"""Results: what is undefined, refused and comes back from JSON; measures and their sentences."""
+"""Results: what is undefined, refused and comes back from JSON; measures, their comparisons and
+sentences; the JSON schemas on the site fit the files of a run."""
 
+import json
 import math
 import re
 from itertools import combinations, product
@@ -10,13 +12,15 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
+import metaeval
 from metaeval.errors import InputError
 from metaeval.experiments.printout import printout
 from metaeval.results.base import Estimate, Measured, MetricResult, TrainingRecord
-from metaeval.results.comparison import Comparisons
+from metaeval.results.comparison import Comparisons, Power
 from metaeval.results.files import dump, read_info, read_result, write_info, write_result
 from metaeval.results.measured import Extra, MeasuredResult
 from metaeval.results.run import Measure, RunInfo
+from metaeval.results.schemas import schemas
 from metaeval.results.sentences import (
     above_control,
     bold_names,
@@ -66,10 +70,6 @@ def test_a_name_that_is_not_there_is_an_error_with_the_names_that_are(
     result = measured_result({"BLEU-4": 0.5, "x": 0.1})
     with pytest.raises(KeyError, match=re.escape(f"the result of retrieval: {problem}")):
         getattr(result, what)(name)
-
-
-def test_an_error_is_one_line_whatever_names_stand_in_it() -> None:
-    assert str(InputError("no 'a\nb'", file="x\ry.csv")) == "x y.csv: no 'a b'"
 
 
 def test_comparisons_are_found_in_either_direction() -> None:
@@ -254,6 +254,9 @@ def test_how_a_metric_of_the_user_stands(order: str, own: str, expected: str) ->
 
 
 def test_a_column_says_what_a_reader_must_know() -> None:
+    made = [join_names("ABCDEFG"), join_names("ABCDEFGH"), join_names("ABC", most=1)]
+    assert made == ["A, B, C, D, E, F and G", "A, B, C, D, E, F and 2 more", "A and 2 more"]
+    assert str(InputError("no 'a\nb'", file="x\ry.csv")) == "x y.csv: no 'a b'"
     chair = ScoreColumn("CHAIR-i", higher_is_better=False, batch_dependent=True)
     assert chair.remarks == f"{BATCH_DEPENDENT}; a lower score is better"
     assert ScoreColumn("CIDEr").remarks == ""
@@ -293,11 +296,6 @@ def test_who_is_above_the_control(p: dict[str, float | None], shows: str, expect
     assert sentences(result)[1:] == [sentence, "Few images."]
 
 
-def test_names_as_a_reader_sees_them() -> None:
-    made = [join_names("ABCDEFG"), join_names("ABCDEFGH"), join_names("ABC", most=1)]
-    assert made == ["A, B, C, D, E, F and G", "A, B, C, D, E, F and 2 more", "A and 2 more"]
-
-
 def test_an_extra_is_a_rectangle_with_intervals_as_columns() -> None:
     records = [{"kind": "x", "value": Estimate(value=float("nan"), low=0.1)}, {"kind": "y", "n": 2}]
     extra = Extra.of("kinds", "By kind", records, folded=True)
@@ -331,3 +329,80 @@ def test_a_result_is_read_as_it_was_written(tmp_path: Path) -> None:
         path.write_text(text.replace(before, after))
         with pytest.raises(InputError, match=problem):
             read_result(path)
+
+
+def test_only_what_a_test_puts_below_the_best_is_below_it() -> None:
+    pairs = (
+        comparison_of("A", "separated", 0.1, 0.001),
+        comparison_of("A", "open", 0.1, 0.5),
+        comparison_of("turned", "A", -0.1, 0.001),
+        comparison_of("above", "A", 0.1, 0.001),  # another statistic than the one that ranks
+        comparison_of("A", "undefined", None, None),
+    )
+    family = Comparisons(measure="m", alpha=0.05, pairs=pairs)
+    names = ["A", "separated", "open", "turned", "above", "undefined", "untested"]
+    assert family.not_below("A", names) == ["open", "above", "undefined", "untested"]
+    lowest = family.not_below("A", names, lowest=True)
+    assert ("separated" in lowest, "above" in lowest) == (True, False)
+    assert Comparisons(measure="m", alpha=0.05, pairs=()).not_below("A", ["A", "B"]) == ["B"]
+
+
+def test_a_metric_that_no_data_could_put_above_the_control_is_not_said_to_be_not_above_it() -> None:
+    given = {"higher": 0.01, "open": 0.5, "undecidable": 0.5}
+    tested = against("Length", 0.6, given, "something")
+    *others, last = tested.comparisons
+    undecidable = last.tests[0].model_copy(update={"decidable": False})
+    last = last.model_copy(update={"tests": (undecidable,)})
+    tested = tested.model_copy(update={"comparisons": (*others, last)})
+    assert (tested.above, tested.not_above) == (("higher",), ("open",))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [(0.01, 0.1, 100.0), (-0.1, -0.01, 100.0), (-0.01, 0.1, None), (0.0, 0.1, None),
+     (None, None, None)],
+)  # fmt: skip
+def test_images_needed_only_where_the_direction_is_known(
+    low: float | None, high: float | None, expected: float | None
+) -> None:
+    pair = comparison_of("A", "B", 0.05, 0.5).model_copy(
+        update={
+            "difference": Estimate(value=0.05, low=low, high=high),
+            "power": Power(effect=0.1, detectable=0.1, images_needed=100.0),
+        }
+    )
+    assert pair.images_needed == expected
+    assert pair.model_copy(update={"power": None}).images_needed is None
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("schemas")
+    for name, text in schemas().items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return folder
+
+
+def read(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def test_the_files_of_a_run_are_valid_and_a_wrong_one_is_not(folder: Path, tmp_path: Path) -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    metaeval.run(
+        "replace",
+        metrics=["bleu"],
+        dataset="scenes",
+        dataset__limit=8,
+        stats__replicates=20,
+        report="none",
+        out=tmp_path,
+    )
+    jsonschema.validate(read(tmp_path / "run.json"), read(folder / "run.schema.json"))
+    statistics, schema = read(tmp_path / "statistics.json"), read(folder / "measured.schema.json")
+    jsonschema.validate(statistics, schema)
+    assert {"schema", "experiment", "dataset", "metrics"} <= set(schema["properties"])
+    assert schema["additionalProperties"] is False
+    del statistics["metrics"][0]["column"]["name"]
+    with pytest.raises(jsonschema.ValidationError, match="'name' is a required property"):
+        jsonschema.validate(statistics, schema)

@@ -1,5 +1,6 @@
-"""The files of a run: schemas as the records say, whole or refused."""
+"""The files of a run: schemas as the records say, whole or refused; cells are never formulas."""
 
+import csv
 import os
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 
 from metaeval.errors import InputError
 from metaeval.runs import files
+from metaeval.runs.files import csv_text, spreadsheet_cell
 from metaeval.runs.records import Edit, Version
 
 
@@ -38,11 +40,7 @@ def test_captions_hold_the_fields_of_a_version(captions: Path) -> None:
     assert table["edits"][0].tolist() == [{"position": 1, "before": "dog", "after": "cat"}]
     assert table["effect"].isna().all()
     assert table["harm"].isna().all()
-
-
-def test_older_captions_are_refused(captions: Path) -> None:
-    table = files.read_run_table(captions).drop(columns="expected")
-    table.to_parquet(captions)
+    table.drop(columns="expected").to_parquet(captions)  # older captions are refused
     with pytest.raises(InputError, match=r"captions.parquet.*'expected': the column is missing"):
         files.read_run_table(captions)
 
@@ -56,3 +54,14 @@ def test_who_may_read_a_file_is_left_to_the_umask(umask: int, tmp_path: Path) ->
         os.umask(before)
     assert (tmp_path / "x.json").stat().st_mode & 0o777 == 0o666 & ~umask
     assert [p.name for p in tmp_path.iterdir()] == ["x.json"]
+
+
+@pytest.mark.parametrize("text", ["=cmd()|A0", "+1+1", "-2+3", "@SUM(A1)", "\t=1", " =1", "|x"])
+def test_formulas_become_text(text: str) -> None:
+    assert spreadsheet_cell(text) == f"'{text}"
+    assert list(csv.reader(csv_text([["rho"], [text]]).splitlines())) == [["rho"], [f"'{text}"]]
+
+
+@pytest.mark.parametrize("value", ["-0.5", "+3", "-12%", "a=b", "'tis", "", 1, -0.5, None, True])
+def test_numbers_and_other_texts_stay(value: object) -> None:
+    assert spreadsheet_cell(value) == value

@@ -25,12 +25,9 @@ def test_words_that_are_frequent_enough_are_known() -> None:
     assert vocabulary.encode_all(["The dog chased a cat!", ""]) == [[1, 3, 6, 3, 4, 5, 2], [1, 2]]
     assert ("dog" in vocabulary, "runs" in vocabulary) == (True, False)
     assert build_vocabulary(CAPTIONS, min_count=1).digest() != vocabulary.digest()
+    # a caption may hold the special words
+    assert build_vocabulary(["<unk> <pad> dog"] * 4).words == (*SPECIAL, "dog")
     assert build_vocabulary(CAPTIONS[::-1], min_count=2).digest() == vocabulary.digest()
-
-
-def test_a_caption_may_hold_the_special_words() -> None:
-    vocabulary = build_vocabulary(["<unk> <pad> dog"] * 4)
-    assert vocabulary.words == (*SPECIAL, "dog")
 
 
 def test_scans_own_file(tmp_path: Path) -> None:

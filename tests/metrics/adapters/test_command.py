@@ -32,29 +32,41 @@ def script(folder: Path, text: str, name: str = "score.py") -> str:
     return f"'{sys.executable}' '{file}'"
 
 
-def test_it_is_given_items_and_gives_their_scores(tmp_path: Path) -> None:
-    # by hand: "A man plays baseball." shares "man" of 4; "two dogs run": 3 of 3; 5 of 5
-    metric = CommandMetric(script(tmp_path, OVERLAP))
-    assert metric.name == "score"
-    assert scores_of(metric, small(), HUMAN, ALL).tolist() == [[0.25], [1.0], [1.0]]
+EACH = "import json, sys\nfor k, _ in enumerate(sys.stdin): "
 
 
 @pytest.mark.parametrize(
-    ("line", "columns", "expected"),
+    ("text", "columns", "expected"),
     [
-        ('print(json.dumps({"id": k, "score": k}))', None, [[0], [1], [2]]),
-        ('print(json.dumps({"B": k, "A": -k}))', ["A", "B"], [[0, 0], [-1, 1], [-2, 2]]),
-        ("print([k, 2 * k])", ["A", "B"], [[0, 0], [1, 2], [2, 4]]),
-        ("print([0, 'null', 'NaN'][k])", None, [[0], [np.nan], [np.nan]]),
+        # by hand: "A man plays baseball." shares "man" of 4; "two dogs run": 3 of 3; 5 of 5
+        (OVERLAP, None, [[0.25], [1.0], [1.0]]),
+        (EACH + 'print(json.dumps({"id": k, "score": k}))', None, [[0], [1], [2]]),
+        (EACH + 'print(json.dumps({"B": k, "A": -k}))', ["A", "B"], [[0, 0], [-1, 1], [-2, 2]]),
+        (EACH + "print([k, 2 * k])", ["A", "B"], [[0, 0], [1, 2], [2, 4]]),
+        (EACH + "print([0, 'null', 'NaN'][k])", None, [[0], [np.nan], [np.nan]]),
     ],
 )
 def test_a_line_is_a_number_a_list_or_an_object(
-    tmp_path: Path, line: str, columns: list[str] | None, expected: list[list[float]]
+    tmp_path: Path, text: str, columns: list[str] | None, expected: list[list[float]]
 ) -> None:
-    text = f"import json, sys\nfor k, _ in enumerate(sys.stdin): {line}\n"
     metric = CommandMetric(script(tmp_path, text), columns=columns)
-    found = scores_of(metric, small(), HUMAN, ALL)
-    np.testing.assert_array_equal(found, expected)
+    assert metric.name == "score"
+    np.testing.assert_array_equal(scores_of(metric, small(), HUMAN, ALL), expected)
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        *(({"run": run}, r"metric\.command\.run") for run in (None, " ", "a 'b")),
+        *(
+            ({"preset": preset}, r"^metric\.command\.preset: '.*write capevalkit:METRIC")
+            for preset in ("polos", "capevalkit:", "capevalkit:a b", "kit:polos")
+        ),
+    ],
+)
+def test_a_command_or_a_preset_is_needed(options: dict[str, str | None], problem: str) -> None:
+    with pytest.raises(ConfigError, match=problem):
+        CommandMetric(**options)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -73,12 +85,6 @@ def test_what_is_wrong_is_said_in_a_line(tmp_path: Path, text: str, problem: str
     done = scored(metric, small(), HUMAN, ALL)
     assert done.status == "failed"
     assert problem in str(done.reason)
-
-
-@pytest.mark.parametrize("run", [None, " ", "a 'b"])
-def test_a_command_is_needed(run: str | None) -> None:
-    with pytest.raises(ConfigError, match=r"metric\.command\.run"):
-        CommandMetric(run)
 
 
 def test_a_program_that_is_not_there_is_a_row(tmp_path: Path) -> None:
@@ -230,9 +236,3 @@ def test_a_preset_is_the_command_of_capevalkit(
     else:
         with pytest.raises(ValueError, match=f"^{status} for item 1$"):
             scorer.values(list(HUMAN), np.arange(3))
-
-
-@pytest.mark.parametrize("preset", ["polos", "capevalkit:", "capevalkit:a b", "kit:polos"])
-def test_a_preset_names_a_metric(preset: str) -> None:
-    with pytest.raises(ConfigError, match=r"^metric\.command\.preset: '.*write capevalkit:METRIC"):
-        CommandMetric(preset=preset)

@@ -37,7 +37,7 @@ from metaeval.metrics.ngram.sacrebleu import (
     Ter,
     Tokenizer,
 )
-from tests.metrics.metric_cases import bound, images
+from tests.metrics.metric_cases import bound, images, scores_of
 from tests.metrics.ngram.ngram_cases import (
     BASEBALL,
     CHILDREN,
@@ -49,7 +49,6 @@ from tests.metrics.ngram.ngram_cases import (
     oracle,
     prepared,
     scores,
-    scores as scores_of,
     tokenised,
 )
 
@@ -83,7 +82,7 @@ def test_printed_examples(
     metric: Metric, case: Case, columns: slice, printed: Any, near: float | None
 ) -> None:
     """González-Chávez et al., appendix; FAIEr, figure 5. Near: absolute, or 2e-4 relative."""
-    mine = scores_of(metric, case)[:, columns]
+    mine = scores(metric, case)[:, columns]
     close = {"rtol": 2e-4, "atol": 0} if near is None else {"rtol": 0, "atol": near}
     np.testing.assert_allclose(mine, printed, **close)
 
@@ -107,7 +106,7 @@ SPACED = Case(
 
 def assert_equal(kind: Any, theirs: Any, near: float, case: Case) -> None:
     expected = oracle(theirs, tokenised(case))
-    np.testing.assert_allclose(scores_of(kind(), case), expected, rtol=0, atol=near)
+    np.testing.assert_allclose(scores(kind(), case), expected, rtol=0, atol=near)
 
 
 @pytest.mark.coco
@@ -128,7 +127,7 @@ def test_equals_pycocoevalcap_on_tokens_with_a_space(kind: Any, theirs: Any, nea
 @settings(max_examples=60)
 def test_equals_pycocoevalcap_on_any_words(kind: Any, theirs: Any, near: float, case: Case) -> None:
     metric = kind(tokenizer="whitespace")
-    mine = scores_of(metric, case)
+    mine = scores(metric, case)
     np.testing.assert_allclose(mine, oracle(theirs, case), rtol=0, atol=near)
     low, high = metric.columns[0].bounds
     assert ((mine >= low) & (mine <= high + 1e-12)).all()
@@ -267,7 +266,7 @@ def test_unsmoothed_is_what_bleu_is_defined_as(case: Case) -> None:
         [_by_definition(caption, case.references[i], order) for order in (2, 3, 4)]
         for caption, i in zip(case.captions, case.index.tolist(), strict=True)
     ]
-    mine = scores_of(Bleu("whitespace", unsmoothed=True), case)[:, 4:]
+    mine = scores(Bleu("whitespace", unsmoothed=True), case)[:, 4:]
     # a dozen roundings of factors near 1 on either side, no cancellation
     np.testing.assert_allclose(mine, expected, rtol=1e-13, atol=0)
     assert ((mine >= 0) & (mine <= 1 + 1e-12)).all()
@@ -276,9 +275,9 @@ def test_unsmoothed_is_what_bleu_is_defined_as(case: Case) -> None:
 def test_orders_can_be_fewer_or_more() -> None:
     few = Bleu(tokenizer="whitespace", max_n=2)
     np.testing.assert_array_equal(
-        scores_of(few, NASTY), scores_of(Bleu(tokenizer="whitespace"), NASTY)[:, :2]
+        scores(few, NASTY), scores(Bleu(tokenizer="whitespace"), NASTY)[:, :2]
     )
-    six = scores_of(Bleu("whitespace", max_n=6, unsmoothed=True), NASTY)
+    six = scores(Bleu("whitespace", max_n=6, unsmoothed=True), NASTY)
     same = NASTY.captions.index("one two three four five six seven eight nine ten")
     # n-gram matches 8, 7, …, 3 out of 10, 9, …, 5
     assert six[same, -1] == pytest.approx((8 * 7 * 6 * 5 * 4 * 3 / 151200) ** (1 / 6), rel=1e-13)
@@ -295,7 +294,7 @@ def test_common_subsequences_at_the_width_of_a_machine_word(length: int) -> None
     reference = rng.choices("abcd", k=length)
     candidates = [rng.choices("abcde", k=k) for k in (1, 2, length, length + 7)] + [reference]
     case = Case(((" ".join(reference),),), tuple((" ".join(c),) for c in candidates))
-    mine = scores_of(RougeL(tokenizer="whitespace"), case)
+    mine = scores(RougeL(tokenizer="whitespace"), case)
     np.testing.assert_allclose(mine, oracle(CocoRouge().compute_score, case), **close)
     assert mine[-1] == pytest.approx(1)
 
@@ -305,7 +304,7 @@ def test_precision_and_recall_may_come_from_different_references() -> None:
     case = Case((("a b c x x x x x", "a b"),), (("a b c d",),))
     beta, p, r = 2.0, 0.75, 1.0
     expected = (1 + beta**2) * p * r / (r + beta**2 * p)
-    mine = scores_of(RougeL(beta=beta, tokenizer="whitespace"), case)
+    mine = scores(RougeL(beta=beta, tokenizer="whitespace"), case)
     assert mine == pytest.approx(expected, abs=1e-15)
 
 
@@ -353,20 +352,20 @@ def test_equals_rouge_score(
     references: tuple[str, ...], candidate: str, expected: list[float]
 ) -> None:
     case = Case((references,), ((candidate,),))
-    plain, stemmed = scores_of(RougeN(), case)[0], scores_of(RougeN(stem=True), case)[0]
+    plain, stemmed = scores(RougeN(), case)[0], scores(RougeN(stem=True), case)[0]
     np.testing.assert_allclose([*plain, *stemmed], expected, rtol=0, atol=1e-15)
 
 
 def test_the_two_orders_may_take_different_references() -> None:
     """ROUGE-1 from "b a c" (1), ROUGE-2 from "a b" (P 1/2, R 1: 2/3)."""
     case = Case((("a b", "b a c"),), (("a b c",),))
-    np.testing.assert_allclose(scores_of(RougeN(), case), [[1, 2 / 3]], rtol=0, atol=1e-15)
+    np.testing.assert_allclose(scores(RougeN(), case), [[1, 2 / 3]], rtol=0, atol=1e-15)
 
 
 def test_words_of_three_letters_are_not_stemmed() -> None:
     """Porter makes "ga" of "gas"; rouge-score stems only words of more than three letters."""
     case = Case((("ga", "hold"),), (("gas",), ("holds",)))
-    assert scores_of(RougeN(stem=True), case)[:, 0].tolist() == [0, 1]
+    assert scores(RougeN(stem=True), case)[:, 0].tolist() == [0, 1]
 
 
 # The scores come out of the same function of sacrebleu, from the same whole numbers: they are
@@ -472,3 +471,45 @@ def assert_equal_to_the_library(case: Case) -> None:
 @settings(max_examples=50)
 def test_equals_the_library_on_any_words(case: Case) -> None:
     assert_equal_to_the_library(case)
+
+
+SAME = {
+    "ru": "кот спит на диване",
+    "hi": "लड़का घोड़े पर है",
+    "ar": "رجل يركب حصانا",
+    "el": "ένας σκύλος τρέχει",
+    "zh": "两只狗在草地上跑",
+    "th": "สุนัขวิ่งบนหญ้า",
+}
+
+
+@pytest.mark.parametrize("text", SAME.values(), ids=SAME)
+def test_a_caption_that_equals_its_reference_scores_1(text: str) -> None:
+    assert scores_of(RougeN(), images([[text]]), [text, "two dogs"]).tolist() == [[1, 1], [0, 0]]
+
+
+@pytest.mark.parametrize(
+    ("caption", "reference", "one", "two"),
+    [
+        ("красная собака бежит в парке BMW", "синяя кошка спит на диване BMW", 1 / 6, 0),
+        ("Кот, спит!", "кот спит", 1, 1),
+        ("а\u0301нна", "а\u0301нна идёт", 2 / 3, 0),  # a stress mark does not part a word
+        ("लड़का", "लड़की", 0, 0),  # a boy, a girl: they differ by a mark
+        ("狗跑。", "狗。", 2 / 3, 0),  # a letter a word: 1 of 2 and of 1
+        ("рейс т34", "рейс т35", 1 / 2, 0),
+    ],
+)
+def test_words_of_other_scripts(caption: str, reference: str, one: float, two: float) -> None:
+    (row,) = scores_of(RougeN(), images([[reference]]), [caption])
+    np.testing.assert_allclose(row, [one, two])
+
+
+def test_latin_text_has_the_words_of_rouge_score() -> None:
+    """rouge_score/tokenize.py: re.sub(r"[^a-z0-9]+", " ", text.lower()).split()."""
+    rng = np.random.default_rng(0)
+    letters = list("aàâbcdeéèfghıîß·’“”—10½²²µªºʻ \t.-_'ÅÉ€®\u0301ﬁＡ")
+    texts = ["".join(rng.choice(letters, 30)) for _ in range(200)]
+    scorer = RougeN().bind(images([texts]))
+    for text in texts:
+        words = re.sub(r"[^a-z0-9]+", " ", text.lower()).split()
+        assert scorer._ngrams(text)[0] == Counter(words), text

@@ -1,13 +1,19 @@
-"""Tables for papers: LaTeX that compiles, Markdown, CSV, with bold cells and marks."""
+"""What is printed: tables for papers in LaTeX, Markdown and CSV, numbers, lists, colours."""
 
 import csv
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
+import matplotlib as mpl
+import numpy as np
 import pytest
+from matplotlib.font_manager import FontProperties, findfont
 
 from metaeval.errors import ConfigError
 from metaeval.reports.paper.latex_layout import latex
+from metaeval.reports.shared import formatting
+from metaeval.reports.shared.figure_style import STYLE, levels
 from metaeval.reports.shared.print_tables import (
     PrintCell,
     PrintTable,
@@ -20,6 +26,7 @@ from metaeval.reports.shared.print_tables import (
     with_scores_of,
     write_tables,
 )
+from metaeval.reports.shared.provenance import command_line
 from metaeval.runs.print_style import PrintStyle, print_style
 from metaeval.runs.records import ScoreColumn
 from tests.reports.paper.skeleton import compile_tables, needs_latex
@@ -231,3 +238,74 @@ def test_signs_and_names_compile(tmp_path: Path) -> None:
     write_tables(tmp_path, [TABLE._replace(caption=caption)])
     assert compile_tables(sorted((tmp_path / "tables").glob("*.tex")), tmp_path) == []
     assert (tmp_path / "paper.pdf").stat().st_size > 1000
+
+
+def test_numbers_in_print() -> None:
+    assert (formatting.number(-0.1234), formatting.number(-0.0001)) == ("−0.123", "0.000")
+    assert formatting.number(0.0161, sign=True) == "+0.016"
+    assert formatting.number(None) == formatting.number(float("nan")) == "–"
+    assert [formatting.percent(x) for x in (0, 0.0001, 0.386, 0.99999, 1)] == [
+        "0.0%", "<0.1%", "38.6%", ">99.9%", "100.0%",
+    ]  # fmt: skip
+    assert [formatting.seconds(x) for x in (0.04, 12.4, 83)] == ["0.0 s", "12 s", "1 min 23 s"]
+
+
+def test_names_of_files_are_unique() -> None:
+    """Where letters are left out a digest follows; other scripts stay as they are."""
+    names = ["X/Y", "X Y", "X_Y", "X:Y", "मीट", "मीठ", "e\u0301", "\u00e9", "a" * 300, "a" * 301]
+    names += ["ü" * 190, "😀" * 190, ".", "..", "/", "X_Y-944415", "x/../../../../PWN", ".hidden"]
+    stems = [formatting.file_stem(name) for name in names]
+    assert len(set(stems)) == len(names)
+    assert stems[2] == "X_Y"
+    assert all(len(stem.encode()) < 70 and not set(stem) & set("/: ") for stem in stems)
+    assert not any(stem.startswith(".") for stem in stems)
+    assert [formatting.file_stem(name) for name in ("质量", "流畅")] == ["质量", "流畅"]
+    assert formatting.file_stem("a/b c:../x").startswith("a_b_c_.._x-")
+
+
+def test_commands_can_be_typed_again() -> None:
+    assert command_line(["-m", "metaeval", "a=b c"]) == "python -m metaeval 'a=b c'"
+    assert (command_line(["/somewhere/bin/metaeval", "x=1"]), command_line([])) == (
+        "metaeval x=1",
+        "",
+    )
+
+
+# Machado, Oliveira and Fernandes (2009), severity 1.0, on linear RGB
+DEUTERANOPIA = np.array(
+    [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]]
+)
+PROTANOPIA = np.array(
+    [
+        [0.152286, 1.052583, -0.204868],
+        [0.114503, 0.786281, 0.099216],
+        [-0.003882, -0.048116, 1.051998],
+    ]
+)
+
+
+def luminance(colour: str, vision: np.ndarray) -> float:
+    rgb = np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    return float(np.clip(vision @ linear, 0, 1) @ [0.2126, 0.7152, 0.0722])
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 7])
+@pytest.mark.parametrize("vision", [np.eye(3), DEUTERANOPIA, PROTANOPIA])
+def test_lightness_orders_the_levels(n: int, vision: np.ndarray) -> None:
+    light = [luminance(c, vision) for c in levels(n)]
+    dark = [luminance(c, vision) for c in levels(n, dark=True)]
+    assert light == sorted(light, reverse=True)
+    assert dark == sorted(dark)
+    for ramp in (light, dark):  # neighbours differ visibly: contrast ratio of at least 1.1 at n = 7
+        steps = [(max(a, b) + 0.05) / (min(a, b) + 0.05) for a, b in pairwise(ramp)]
+        assert min(steps) > 1.1
+
+
+@pytest.mark.parametrize("weight", ["normal", "bold"])
+@pytest.mark.parametrize("slant", ["normal", "italic"])
+def test_figures_use_the_font_that_matplotlib_ships(weight: str, slant: str) -> None:
+    """So texts have the same sizes on every machine, whatever fonts it has."""
+    with mpl.rc_context(STYLE):
+        file = Path(findfont(FontProperties(weight=weight, style=slant)))
+    assert file.parent == Path(mpl.get_data_path()) / "fonts" / "ttf"

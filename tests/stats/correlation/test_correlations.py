@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scipy import stats
 
-from metaeval.errors import InputError
 from metaeval.stats.correlation.correlations import WeightedCorrelations, pearson, spearman
 from metaeval.stats.correlation.kendall import kendall, ties
 from metaeval.stats.correlation.rank_order import (
@@ -17,7 +16,7 @@ from metaeval.stats.correlation.rank_order import (
     rank_orders_within,
     tie_breaking_seeds,
 )
-from metaeval.stats.ordering.pairwise import auc, monotone_flags, pair_counts
+from metaeval.stats.ordering.pairwise import auc, pair_counts
 from metaeval.stats.ordering.tie_calibration import tie_calibration
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
 from metaeval.stats.resampling.items import scored_items
@@ -122,21 +121,6 @@ def test_ties_by_their_definition(table) -> None:
     assert math.isnan(result.pairs) if n < 2 else result.pairs == pairs / (n * (n - 1) / 2)
 
 
-@pytest.mark.parametrize("statistic", [spearman, kendall, pair_counts, monotone_flags, once])
-def test_infinite_scores_are_refused_with_their_place(statistic) -> None:
-    with pytest.raises(InputError, match=r"item \[1, 0\].*infinite"):
-        statistic([[0.1, 0.2], [np.inf, 0.3]], [0, 1])
-
-
-def test_shapes_that_do_not_fit_are_refused() -> None:
-    with pytest.raises(InputError, match="levels"):
-        spearman(np.zeros((3, 2)), [0, 1, 2])
-    with pytest.raises(InputError, match="n_sets"):
-        pair_counts(np.zeros((3, 2)), [0, 1, 2])
-    with pytest.raises(InputError, match="level is infinite"):
-        kendall([0.1, 0.2], [0, np.inf])
-
-
 def brute_force(scores, levels) -> list[float]:
     """ρ for every order of the items that is ascending in score, by scipy."""
     x, y = scored_items(scores, levels)
@@ -191,6 +175,8 @@ def test_draws_are_seeded_and_average_to_the_expectation() -> None:
     result = rank_order(scores, levels, tie_seeds=range(400))
     assert result.draws[:5] == rank_order(scores, levels, tie_seeds=range(5)).draws
     assert len(set(result.draws)) > 50
+    assert tie_breaking_seeds(3, 0) == [0, 1, 2]
+    assert not set(tie_breaking_seeds(10, 1)) & set(tie_breaking_seeds(10, 2))
     # Five standard errors of the mean: fails by chance less than once in a million seeds.
     assert abs(result.tie_mean - result.rho) < 5 * result.tie_std / 20
     assert result.worst < min(result.draws) < max(result.draws) < result.best
@@ -201,11 +187,6 @@ def test_draws_are_seeded_and_average_to_the_expectation() -> None:
         every.append(stats.spearmanr(np.tile(levels, 300)[order], np.repeat(levels, 300)).statistic)
     assert np.std(every) == pytest.approx(result.tie_std, rel=0.25)
     assert abs(np.mean(every) - result.rho) < 5 * np.std(every) / 20
-
-
-def test_runs_of_different_seeds_break_ties_differently() -> None:
-    assert tie_breaking_seeds(3, 0) == [0, 1, 2]
-    assert not set(tie_breaking_seeds(10, 1)) & set(tie_breaking_seeds(10, 2))
 
 
 @given(tiny_tables())
@@ -266,10 +247,6 @@ def test_weighted_correlations_compute_only_what_is_requested() -> None:
     one = WeightedCorrelations(x, y, unit, 4, names=("pearson",)).of(np.ones((2, 4), dtype=int))
     assert one.pearson == pytest.approx([pearson(x, y).r] * 2, abs=TOLERANCE)
     assert np.isnan(one.kendall_tau_b).all()
-    with pytest.raises(InputError):
-        WeightedCorrelations(x, y, unit, 3)
-    with pytest.raises(InputError):
-        WeightedCorrelations(x, y, unit, 4).of(np.ones((2, 5), dtype=int))
 
 
 def accuracy_by_definition(scores, human, groups, epsilon: float) -> float:
@@ -330,5 +307,3 @@ def test_tie_calibration_equals_mt_metrics_eval(groups, accuracy, uncalibrated) 
     assert found.accuracy == pytest.approx(accuracy, abs=TOLERANCE)
     assert found.uncalibrated == pytest.approx(uncalibrated, abs=TOLERANCE)
     assert found.epsilon == 0.030000000000000027
-    with pytest.raises(InputError):
-        tie_calibration(scores, human[1:])

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy.stats import norm, rankdata
 
-from metaeval.errors import InputError
 from metaeval.stats.dose import (
     FEW_IMAGES,
     NO_FALL,
@@ -126,9 +125,3 @@ def test_record_has_rho_against_the_untouched_caption() -> None:
     made = [(e.value, e.low) for e in (*record.rho, *record.within)]
     assert np.array(made) == pytest.approx(np.array([[0.5, np.nan]] * 2), nan_ok=True)
     assert record.rho_seed_sd == [None]
-
-
-@pytest.mark.parametrize("doses", [[0.1, 0.2], [0, 0.0], [0.0, 0.2, 0.3]])
-def test_doses_ascend_from_nothing(doses: list[float]) -> None:
-    with pytest.raises(InputError):
-        dose_response(np.zeros((1, 3, 2)), doses, bootstrap_counts(3, 5, 0))

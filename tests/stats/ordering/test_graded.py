@@ -1,17 +1,25 @@
 """The record of one metric: its keys, its degenerate cases, and that it repeats to the byte."""
 
 import math
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from metaeval.errors import InputError
 from metaeval.stats.correlation.correlations import spearman
-from metaeval.stats.ordering.detection import detection
-from metaeval.stats.ordering.graded import GradedRecord, graded_statistics, variance_parts
+from metaeval.stats.correlation.kendall import answers, disagreement, kendall_matrix
+from metaeval.stats.ordering.detection import classification, detection
+from metaeval.stats.ordering.graded import (
+    GradedRecord,
+    graded_statistics,
+    selected_statistics,
+    variance_parts,
+)
+from metaeval.stats.ordering.pairwise import worst_first, worst_inversion
+from metaeval.stats.ordering.tie_calibration import group_pairs, tie_calibration
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
+from metaeval.stats.resampling.items import Floats
 
 NAMES = ["Random", "Replace 50%", "Replace 25%", "Human"]
 LEVELS = np.arange(4)
@@ -83,14 +91,6 @@ def test_equal_levels_are_pooled() -> None:
     (step,) = record.adjacent_auc
     assert (step.lower, step.upper) == ("a", "b + c")
     assert record.spearman_rho.value == spearman(scores()[:, :3], [0, 1, 1]).rho
-
-
-def test_bad_input_is_refused() -> None:
-    with pytest.raises(InputError, match="infinite"):
-        graded_statistics([[0.1, -np.inf]], [0, 1], ["a", "b"])
-    for given in ((scores(), LEVELS, NAMES[:3]), (np.empty((0, 4)), LEVELS, NAMES)):
-        with pytest.raises(InputError, match="names"):
-            graded_statistics(*given)
 
 
 def test_the_parts_are_those_of_a_least_squares_fit() -> None:
@@ -173,6 +173,247 @@ def test_sign_test_is_scipys():
         assert result.p == pytest.approx(p, rel=1e-12)
 
 
-def test_nothing_known():
+def test_nothing_known_is_undefined():
     (result,) = detection([np.nan], [[1.0]], bootstrap_counts(1, 10, 0))
-    assert (result.n, math.isnan(result.auc)) == (0, True)
+    record = selected_statistics(np.empty((0, 3)), range(3))
+    assert (result.n, record.n_images) == (0, 0)
+    assert np.isnan([result.auc, record.rank_order_rho, record.monotone_rate.value]).all()
+
+
+def scores_with_holes() -> Floats:
+    """Four metrics, five systems, thirty images: with ties, and with holes."""
+    rng = np.random.default_rng(0)
+    values = rng.integers(0, 6, size=(4, 5, 30)).astype(float)
+    values[1] = values[0] + rng.normal(0, 0.5, (5, 30)).round(1)
+    values[rng.random(values.shape) < 0.07] = np.nan
+    return values
+
+
+def test_each_case_is_scipys_tau_b_with_holes() -> None:
+    values = scores_with_holes()
+    found = answers(values).tau_of_each()
+    compared = 0
+    for a, b in combinations(range(4), 2):
+        for i in range(30):
+            x, y = values[a, :, i], values[b, :, i]
+            there = ~(np.isnan(x) | np.isnan(y))
+            if there.sum() < 2 or len(set(x[there])) < 2 or len(set(y[there])) < 2:
+                assert np.isnan(found[a, b, i])
+                continue
+            expected = stats.kendalltau(x[there], y[there]).statistic
+            assert found[a, b, i] == pytest.approx(expected, abs=1e-12)
+            compared += 1
+    assert compared > 100
+
+
+def test_within_images_is_the_definition() -> None:
+    values = scores_with_holes()
+    found = answers(values).tau()
+    for a, b in combinations(range(4), 2):
+        surplus = untied_a = untied_b = 0
+        for i in range(30):
+            for s, t in combinations(range(5), 2):
+                gap = np.array(
+                    [values[a, s, i] - values[a, t, i], values[b, s, i] - values[b, t, i]]
+                )
+                if np.isnan(gap).any():
+                    continue
+                surplus += int(np.sign(gap[0]) * np.sign(gap[1]))
+                untied_a += int(gap[0] != 0)
+                untied_b += int(gap[1] != 0)
+        assert found[a, b] == pytest.approx(surplus / (untied_a * untied_b) ** 0.5, abs=1e-12)
+
+
+def test_resampled_agreement_is_that_of_the_drawn_images() -> None:
+    values, counts = scores_with_holes(), bootstrap_counts(30, 20, 0)
+    found = answers(values).tau_resampled(counts)
+    for k in range(20):
+        drawn = np.repeat(values, counts[k], axis=2)
+        np.testing.assert_allclose(found[:, :, k], answers(drawn).tau(), atol=1e-12)
+
+
+def test_all_captions_matrix_is_scipys() -> None:
+    values = scores_with_holes()
+    found = kendall_matrix(list(values))
+    for a, b in combinations(range(4), 2):
+        x, y = values[a].ravel(), values[b].ravel()
+        there = ~(np.isnan(x) | np.isnan(y))
+        expected = stats.kendalltau(x[there], y[there]).statistic
+        assert found[a, b] == found[b, a] == pytest.approx(expected, abs=1e-12)
+    np.testing.assert_array_equal(np.diag(found), 1)
+    constant = kendall_matrix([[1, 2, 3], [5, 5, 5]])
+    assert np.isnan(constant[0, 1])
+    assert np.isnan(constant[1, 1])
+
+
+def test_disagreement_is_the_definition() -> None:
+    values = scores_with_holes()
+    found = disagreement(values)
+    for i in range(30):
+        same = opposite = 0
+        for s, t in combinations(range(5), 2):
+            for a, b in combinations(range(4), 2):
+                product = np.sign(values[a, s, i] - values[a, t, i]) * np.sign(
+                    values[b, s, i] - values[b, t, i]
+                )
+                same += product > 0
+                opposite += product < 0
+        assert found[i] == pytest.approx(opposite / (same + opposite), abs=1e-12)
+
+
+def test_disagreement_of_agreeing_opposite_and_silent_metrics() -> None:
+    up, down, tied = [[0.1], [0.2], [0.3]], [[3.0], [2.0], [1.0]], [[1.0], [1.0], [1.0]]
+    assert disagreement(np.array([up, up]))[0] == 0
+    assert disagreement(np.array([up, down]))[0] == 1
+    assert disagreement(np.array([up, down, tied]))[0] == 1  # who ties abstains
+    assert np.isnan(disagreement(np.array([up, tied]))[0])
+    assert np.isnan(disagreement(np.array([up]))[0])
+
+
+@pytest.mark.parametrize("higher", [True, False])
+def test_equals_a_loop_over_pairs(higher: bool) -> None:
+    rng = np.random.default_rng(0)
+    levels = [2, 0, 1, 1]  # two versions of one level are never compared
+    scores = rng.integers(0, 4, (4, 60)) / 4
+    scores[rng.random(scores.shape) < 0.2] = np.nan
+    applied = rng.random(scores.shape) > 0.2
+    found = worst_inversion(scores, levels, applied, higher_is_better=higher)
+    for image in range(60):
+        sizes = [
+            (scores[a, image] - scores[b, image]) * (1 if higher else -1)
+            for a in range(4)
+            for b in range(4)
+            if levels[a] < levels[b] and applied[a, image] and applied[b, image]
+        ]
+        known = [size for size in sizes if not np.isnan(size)]
+        assert found[image] == (max(known) if known else -np.inf)
+    assert np.isneginf(found).any()
+
+
+def test_equal_severities_stay_in_order() -> None:
+    assert worst_first(np.array([0.0, 2.0, -np.inf, 2.0, 0.0])).tolist() == [1, 3, 0, 4, 2]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_all_pairs_are_those_of_a_double_loop(seed: int) -> None:
+    group = np.random.default_rng(seed).integers(0, 6, 30)
+    first, second, total = group_pairs(group)
+    found = set(zip(first.tolist(), second.tolist(), strict=True))
+    expected = {(i, j) for i, j in combinations(range(30), 2) if group[i] == group[j]}
+    assert found == expected
+    assert len(first) == total == len(expected)
+
+
+def test_only_the_largest_groups_are_drawn_from() -> None:
+    """Groups of 3, 10, 190 and 4,950 pairs; 1,000 at most: 3 + 10 + 190 leave 797 for the last."""
+    sizes = [3, 5, 20, 100]
+    group = np.random.default_rng(0).permutation(np.repeat(np.arange(4), sizes))
+    first, second, total = group_pairs(group, most=1000)
+    assert total == 3 + 10 + 190 + 4950
+    assert np.bincount(group[first]).tolist() == [3, 10, 190, 797]
+    assert (group[first] == group[second]).all()
+    assert (first != second).all()
+    again = group_pairs(group, most=1000)
+    assert (again.first == first).all()
+    # of several large ones an equal number: 5,050 pairs and 4,950, 500 at most
+    _, _, total = several = group_pairs(np.repeat([0, 1], [101, 100]), most=500)
+    assert total == 5050 + 4950
+    assert np.bincount(np.repeat([0, 1], [101, 100])[several.first]).tolist() == [250, 250]
+
+
+def test_drawn_pairs_are_uniform() -> None:
+    """Each of the 45 pairs of ten items is as often drawn as any other (χ², 44 degrees)."""
+    group = np.repeat([0, 1], [10, 400])
+    first, second, _ = group_pairs(group, most=50_000)
+    large = group[first] == 1
+    assert large.sum() == 50_000 - 45
+    counts = np.bincount(first[large] - 10, minlength=400)
+    expected = np.arange(399, -1, -1) / (400 * 399 / 2) * large.sum()
+    assert counts[-1] == 0
+    assert stats.chisquare(counts[:-1], expected[:-1]).pvalue > 1e-6
+    assert (first[large] < second[large]).all()
+
+
+def test_twenty_thousand_captions_of_one_image_need_no_quadratic_memory() -> None:
+    """200 million pairs: 2 million are compared, of a known accuracy."""
+    rng = np.random.default_rng(4)
+    human = rng.integers(1, 6, 20_000).astype(float)
+    made = tie_calibration(human + rng.normal(size=20_000), human)
+    assert (made.n_pairs, made.total) == (2_000_000, 20_000 * 19_999 // 2)
+    # people tie a fifth; of the rest, P(x > y) is Φ(d/√2) at a difference of d in {1, 2, 3, 4}
+    right = sum(2 * (5 - d) / 25 * stats.norm.cdf(d / 2**0.5) for d in range(1, 5))
+    assert made.uncalibrated == pytest.approx(right, abs=0.005)
+
+
+def test_as_the_full_record_with_intervals_of_a_mean() -> None:
+    rng = np.random.default_rng(0)
+    scores = np.round(rng.normal(size=(300, 4)) + 0.4 * np.arange(4), 1)
+    brief = selected_statistics(scores, range(4))
+    full = graded_statistics(scores, range(4), list("abcd"), replicates=2000)
+    assert brief.n_images == 300
+    assert brief.rank_order_rho == pytest.approx(full.rank_order_rho.value, abs=1e-12)
+    for ours, resampled in (
+        (brief.rank_order_rho_within, full.rank_order_rho_within),
+        (brief.pairwise_accuracy, full.pairwise_accuracy),
+        (brief.monotone_rate, full.monotone_rate),
+    ):
+        assert ours.value == pytest.approx(resampled.value, abs=1e-12)
+        # 2,000 replicates: an end is known to about 5 % of the interval's width
+        width = resampled.high - resampled.low
+        assert ours[1:3] == pytest.approx(resampled[1:3], abs=0.08 * width)
+
+
+def test_the_interval_is_scipys() -> None:
+    scores = np.array([[0.0, 1.0], [1.0, 0.0], [0.0, 1.0], [0.0, 2.0], [0.5, 0.1], [2.0, 1.0]])
+    scores, right = np.tile(scores, (2, 1)), [1.0, 0.0, 1.0, 1.0, 0.0, 0.0] * 2
+    low, high = stats.norm.interval(0.9, np.mean(right), stats.sem(right))
+    accuracy = selected_statistics(scores, [0, 1], confidence=0.9).pairwise_accuracy
+    assert accuracy[1:3] == pytest.approx((low, high), abs=1e-12)
+    few = selected_statistics(scores[:9], [0, 1]).pairwise_accuracy
+    assert few.value == pytest.approx(5 / 9)
+    assert np.isnan(few[1:3]).all()
+
+
+NO_REPLICATES = np.empty((0, 200), np.int8)
+
+
+def _cases() -> list[tuple[list[float], list[bool]]]:
+    rng = np.random.default_rng(7)
+    cases = []
+    for levels in (2, 5, 1000):
+        scores = rng.integers(levels, size=60).astype(float)
+        cases.append((scores.tolist(), (rng.random(60) < 0.3).tolist()))
+    return cases
+
+
+@pytest.mark.parametrize(("scores", "positive"), _cases())
+def test_both_are_those_of_scikit_learn(scores: list[float], positive: list[bool]) -> None:
+    metrics = pytest.importorskip("sklearn.metrics")
+    found = classification(scores, positive, range(60), NO_REPLICATES)
+    ours = found.auroc.value, found.average_precision.value
+    theirs = (
+        metrics.roc_auc_score(positive, scores),
+        metrics.average_precision_score(positive, scores),
+    )
+    assert ours == pytest.approx(theirs, abs=1e-12)
+
+
+def test_a_replicate_repeats_whole_images() -> None:
+    """One replicate that draws images by `counts` is the statistic of the repeated captions."""
+    rng = np.random.default_rng(3)
+    scores, positive = rng.integers(6, size=40).astype(float), rng.random(40) < 0.5
+    image = np.repeat(np.arange(10), 4)
+    counts = bootstrap_counts(10, 1, seed=5)
+    again = np.repeat(np.arange(40), counts[0][image])
+    drawn = classification(scores[again], positive[again], image[again], np.empty((0, 10)))
+    found = classification(scores, positive, image, counts)
+    for ours, expected in zip(found[1:], drawn[1:], strict=True):
+        assert ours[1:3] == pytest.approx((expected.value,) * 2, abs=1e-12)
+
+
+def test_captions_without_a_score_and_empty_classes() -> None:
+    found = classification([1.0, np.nan, 0.0], [True, True, False], [0, 1, 2], NO_REPLICATES)
+    assert (found.auroc.n, found.n_positive, found.auroc.value) == (2, 1, 1.0)
+    for given in (([1.0, 2.0], [True, True], [0, 1]), ([], [], [])):
+        one_class = classification(*given, NO_REPLICATES)
+        assert np.isnan([one_class.auroc.value, one_class.average_precision.value]).all()

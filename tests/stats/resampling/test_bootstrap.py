@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scipy import stats
 
-from metaeval.errors import InputError
 from metaeval.stats.correlation import correlations
 from metaeval.stats.correlation.correlations import WeightedCorrelations, spearman
 from metaeval.stats.correlation.kendall import kendall
@@ -90,6 +89,8 @@ def test_a_replicate_of_every_image_once_is_the_plain_statistic(kind) -> None:
     ones = np.ones((1, len(scores)), dtype=np.int16)
     result = flat(replicate_statistics(scores, levels, ones), 0)
     assert result == pytest.approx(plain(scores, levels), abs=1e-12, nan_ok=True)
+    none = replicate_statistics(scores, [0, 1, 1, 2], ones[:0])
+    assert [np.shape(each) for each in none] == [(0,), (0,), (0,), (2, 0), (0,), (0,), (0,)]
 
 
 @pytest.mark.parametrize("kind", ["rounded", "gaps"])
@@ -128,15 +129,11 @@ def test_counts_are_seeded_and_extendable() -> None:
     assert (counts[:40] == bootstrap_counts(30, 40, seed=3)).all()
     assert (counts != bootstrap_counts(30, 100, seed=4)).any()
     assert bootstrap_counts(40_000, 1, seed=0).sum() == 40_000
-    with pytest.raises(InputError):
-        bootstrap_counts(0, 10, seed=0)
 
 
 def test_percentile_interval_leaves_undefined_replicates_out() -> None:
     assert percentile_interval([math.nan, *range(101)], 0.5, 30) == [25.0, 75.0]
     assert np.isnan([percentile_interval(few, 0.9, 30) for few in ([math.nan], [])]).all()
-    with pytest.raises(InputError, match="confidence"):
-        percentile_interval([0.0, 1.0], 95, 30)
 
 
 def test_the_floor_is_the_least_n_whose_interval_of_a_mean_covers_90_percent() -> None:
@@ -172,16 +169,6 @@ def test_intervals_cover_the_truth_about_as_often_as_they_say() -> None:
     assert 0.84 < covered / 300 < 0.95
 
 
-def test_counts_of_other_images_are_refused() -> None:
-    with pytest.raises(InputError, match="bootstrap counts"):
-        replicate_statistics(np.zeros((5, 2)), [0, 1], bootstrap_counts(6, 10, seed=0))
-
-
-def test_no_replicates_have_empty_statistics() -> None:
-    made = replicate_statistics(np.ones((2, 4)), [0, 1, 1, 2], np.empty((0, 2), dtype=np.int16))
-    assert [np.shape(each) for each in made] == [(0,), (0,), (0,), (2, 0), (0,), (0,), (0,)]
-
-
 def test_the_mean_of_the_images_drawn() -> None:
     rng = np.random.default_rng(0)
     scores = np.round(rng.normal(size=(40, 4)), 1)
@@ -193,11 +180,6 @@ def test_the_mean_of_the_images_drawn() -> None:
         # values are rounded to 2^-30
         expected = mean_of_known(rank_orders_within(drawn, range(4)))
         assert mean == pytest.approx(expected, abs=2**-30)
-
-
-def test_shapes_are_checked() -> None:
-    with pytest.raises(InputError, match="values"):
-        resampled_means([0.5], bootstrap_counts(2, 10, seed=0))
 
 
 @pytest.mark.parametrize("n", [66, 130, 700])

@@ -86,12 +86,17 @@ def test_batches_give_each_sentence_its_own_vectors(name: str, alone: bool) -> N
         torch.set_num_threads(before)
 
 
-def test_layers_that_are_not_there() -> None:
-    for layers in (0, 5):
-        with pytest.raises(ConfigError, match="1…4"):
-            keep_layers(models()["bert"], layers)
-    with pytest.raises(ConfigError, match="layers of Linear are not known"):
-        keep_layers(torch.nn.Linear(2, 2), 1)
+@pytest.mark.parametrize(
+    ("function", "given", "problem"),
+    [
+        *((keep_layers, (models()["bert"], layers), "1…4") for layers in (0, 5)),
+        (keep_layers, (torch.nn.Linear(2, 2), 1), "layers of Linear are not known"),
+        (layer_of, ("my-own-model",), "layer"),
+    ],
+)
+def test_layers_that_are_not_there(function: Any, given: tuple[Any, ...], problem: str) -> None:
+    with pytest.raises(ConfigError, match=problem):
+        function(*given)
 
 
 def test_layers_of_bert_scores_table() -> None:
@@ -102,8 +107,6 @@ def test_layers_of_bert_scores_table() -> None:
         "all-MiniLM-L6-v2": 5,
     }
     assert {name: layer_of(name) for name in known} == known
-    with pytest.raises(ConfigError, match="layer"):
-        layer_of("my-own-model")
 
 
 @pytest.fixture(scope="module")

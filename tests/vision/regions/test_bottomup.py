@@ -119,12 +119,6 @@ def test_ids_that_are_listed_once_a_caption(tmp_path: Path) -> None:
     np.testing.assert_array_equal(regions.features, FEATURES)
 
 
-def test_images_may_have_different_numbers_of_regions(tmp_path: Path) -> None:
-    np.save(tmp_path / "7.npy", FEATURES[0, :2])
-    np.save(tmp_path / "42.npy", FEATURES[1])
-    assert [len(names) for names in load((7, 42), file=tmp_path).labels] == [2, 6]
-
-
 def test_boxes_in_pixels_of_unknown_size(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     np.savez(tmp_path / "a.npz", features=FEATURES, image_ids=IDS, boxes=PIXELS)
     regions = load(file=tmp_path / "a.npz")
@@ -139,12 +133,6 @@ def test_image_keys() -> None:
     assert {image_key(value) for value in values} == {"42"}
     names = "1000268201_693b08cb0e", "dog_7"
     assert tuple(image_key(f"{name}.jpg") for name in names) == names
-
-
-def test_names_that_mean_the_same_are_refused(tmp_path: Path) -> None:
-    source = BottomUpRegions(**as_npy(tmp_path), dim=8)
-    with pytest.raises(InputError, match="are equal without folder"):
-        source.load(dataset(("000042", "42")))
 
 
 def row(**changes: object) -> str:
@@ -270,6 +258,14 @@ def test_missing_parts_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_an_image_with_two_sets_of_references_has_its_regions_twice(tmp_path: Path) -> None:
-    regions = BottomUpRegions(dim=8, **as_npz(tmp_path)).load(dataset((7, 42, 42, 5193)))
+    source = BottomUpRegions(dim=8, **as_npz(tmp_path))
+    regions = source.load(dataset((7, 42, 42, 5193)))
     np.testing.assert_array_equal(regions.features, FEATURES[[0, 1, 1, 2]])
     assert regions.mask.all()
+    with pytest.raises(InputError, match="are equal without folder"):
+        source.load(dataset(("000042", "42")))
+    # images may have different numbers of regions
+    np.save(tmp_path / "7.npy", FEATURES[0, :2])
+    np.save(tmp_path / "42.npy", FEATURES[1])
+    (tmp_path / "all.npz").unlink()
+    assert [len(names) for names in load((7, 42), file=tmp_path).labels] == [2, 6]

@@ -3,6 +3,7 @@
 import json
 import math
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -70,12 +71,10 @@ def test_by_hand() -> None:
     np.testing.assert_allclose(regions.features[:2], expected, rtol=1e-7)
     np.testing.assert_array_equal(regions.boxes[0, 1], [0, 0, 0.5, 1])
     assert regions.features[2, 1, CATEGORIES.index("dining table")] == 1
-
-
-def test_the_smallest_are_left_out_but_counted() -> None:
-    regions = GoldRegions(most=2).load(dataset(found=FOUND))
-    assert regions.labels[0] == (WHOLE, "person")
-    assert regions.features[0, 0, DOG] == pytest.approx(math.log(3))
+    # the smallest are left out, and counted
+    few = GoldRegions(most=2).load(dataset(found=FOUND))
+    assert few.labels[0] == (WHOLE, "person")
+    assert few.features[0, 0, DOG] == pytest.approx(math.log(3))
     assert GoldRegions(most=2).identity() != GoldRegions().identity()
 
 
@@ -167,6 +166,11 @@ def test_scenes_have_regions() -> None:
     [
         (GoldRegions, {"most": 0}, r"GoldRegions\.most: 0 is not"),
         *(
+            (lambda **o: add_grid(empty(1, 88), **o), {"side": side}, r"network\.grid")
+            for side in (-1, 13, True, 2.0)
+        ),
+        (lambda **o: add_grid(empty(1, 6), **o), {"side": 3}, "gold regions only"),
+        *(
             (GoldRegions, {"noise": {name: rate}}, name)
             for name, rate in (
                 ("dropped", -0.1),
@@ -183,7 +187,7 @@ def test_scenes_have_regions() -> None:
     ],
 )
 def test_options_that_make_no_sense_are_refused(
-    source: type, options: dict[str, object], message: str
+    source: Callable[..., object], options: dict[str, object], message: str
 ) -> None:
     with pytest.raises(ConfigError, match=message):
         source(**options)
@@ -280,6 +284,9 @@ def test_cells_by_hand() -> None:
     )
     assert found.labels[0][:4] == ("whole image", "top left", "top", "top right")
     assert found.labels[0][10:] == ("person", "dog", "dog")
+    assert cell_names(3)[3:6] == ("left", "centre", "right")
+    assert cell_names(2) == ("top left", "top right", "bottom left", "bottom right")
+    assert cell_names(4)[5] == "row 2, column 2"
 
 
 def empty(n: int, dim: int) -> Regions:
@@ -298,21 +305,3 @@ def test_images_are_distinguished() -> None:
     assert not none_at_all.mask.any()
     assert not none_at_all.features.any()
     assert add_grid(regions, 0) is regions
-
-
-def test_the_names_of_cells() -> None:
-    assert cell_names(3)[3:6] == ("left", "centre", "right")
-    assert cell_names(2) == ("top left", "top right", "bottom left", "bottom right")
-    assert cell_names(4)[5] == "row 2, column 2"
-
-
-@pytest.mark.parametrize(
-    ("side", "dim", "message"),
-    [
-        *((side, 88, r"network\.grid") for side in (-1, 13, True, 2.0)),
-        (3, 6, "gold regions only"),
-    ],
-)
-def test_wrong_grids_are_refused(side: object, dim: int, message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
-        add_grid(empty(1, dim), side)  # type: ignore[arg-type]
