@@ -10,9 +10,7 @@ import pytest
 import torch
 
 from benchmarks import gpu
-from benchmarks.host.stages import profile, profile_table
 from benchmarks.numbers.usage import counts, main
-from metaeval.metrics.vifidel.distance import Lexicon
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a CUDA device")
@@ -39,15 +37,6 @@ def test_the_table_says_what_was_measured_and_what_was_not() -> None:
     cells = "1,000 captions | 0.50 |  | 2,000 | 100,000 | off by 1e-02 **too much** | 7"
     assert f"| TIGEr | {cells} |" in text
     assert "not measured: no time was left" in text
-
-
-def test_stages_add_up() -> None:
-    bags = Lexicon.bags
-    tables = profile(["vifidel", "tiger"], 4, "cpu")
-    assert Lexicon.bags is bags
-    for seconds in tables.values():
-        assert min(seconds.values()) >= 0 < seconds["device"]
-    assert f"| in all | {tables['vifidel'].total():.2f} |" in profile_table(tables, 16)
 
 
 PAPERS = (
