@@ -9,8 +9,8 @@ import torch
 
 from metaeval.data.dataset import CaptionDataset, Objects
 from metaeval.metrics.scan.network import Scan, ScanShape
-from metaeval.text.vocabulary import Vocabulary
 from metaeval.vision.regions.gold import GoldRegions
+from research.vocabulary import build_vocabulary
 from research.weights import save_weights
 
 HUMAN = ("a dog runs", "two cats sleep on a bed", "a red car", "nothing to see", "a man with a dog")
@@ -47,7 +47,7 @@ def weights(folder: Path, sign: float = 1.0, seed: int = 0, grid: int = 0, **car
     Human captions ground positively under them, or with `sign=-1` negatively: the regions' bias is
     the direction in which the words' states lie, or the opposite one.
     """
-    words = Vocabulary.build([*HUMAN, *(t for group in REFERENCES for t in group)], min_count=1)
+    words = build_vocabulary([*HUMAN, *(t for group in REFERENCES for t in group)], min_count=1)
     torch.manual_seed(seed)
     model = Scan(ScanShape(dim=GoldRegions().dim, words=len(words), embed=16, word=8, grid=grid))
     with torch.no_grad():
