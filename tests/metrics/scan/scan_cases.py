@@ -10,6 +10,7 @@ import torch
 from metaeval.data.dataset import CaptionDataset, Objects
 from metaeval.metrics.scan.network import Scan, ScanShape
 from metaeval.vision.regions.gold import GoldRegions
+from research.train.networks import read_words
 from research.vocabulary import build_vocabulary
 from research.weights import save_weights
 
@@ -54,7 +55,7 @@ def weights(folder: Path, sign: float = 1.0, seed: int = 0, grid: int = 0, **car
         model.text.embed.weight *= 10
         model.text.rnn.bias_ih_l0 += 0.3
         model.text.rnn.bias_ih_l0_reverse += 0.3
-        model.image.fc.bias.copy_(sign * model.text(torch.tensor([[1, 5, 2]]))[0, 1])
+        model.image.fc.bias.copy_(sign * read_words(model.text, torch.tensor([[1, 5, 2]]))[0, 1])
     facts = {
         "kind": "scan",
         "variant": "",
