@@ -120,8 +120,7 @@ class Bleu(SummableMetric):
 
     def _scores(self, statistics: Statistics, tiny: float, small: float) -> Scores:
         matches, guesses, lengths = np.split(statistics, [self.max_n, 2 * self.max_n], axis=1)
-        length, reference = lengths.T
-        penalty = self._brevity_penalty(length, reference, tiny, small)
+        penalty = self._brevity_penalty(lengths[:, 0], lengths[:, 1], tiny, small)
         scores = np.empty((len(statistics), self.max_n))
         product = np.ones(len(statistics))
         for k in range(self.max_n):

@@ -9,8 +9,9 @@ import torch
 
 from metaeval.data.dataset import CaptionDataset, Objects
 from metaeval.metrics.scan.network import Scan, ScanShape
-from metaeval.text.vocabulary import Vocabulary
 from metaeval.vision.regions.gold import GoldRegions
+from research.train.networks import read_words
+from research.vocabulary import build_vocabulary
 from research.weights import save_weights
 
 HUMAN = ("a dog runs", "two cats sleep on a bed", "a red car", "nothing to see", "a man with a dog")
@@ -47,14 +48,14 @@ def weights(folder: Path, sign: float = 1.0, seed: int = 0, grid: int = 0, **car
     Human captions ground positively under them, or with `sign=-1` negatively: the regions' bias is
     the direction in which the words' states lie, or the opposite one.
     """
-    words = Vocabulary.build([*HUMAN, *(t for group in REFERENCES for t in group)], min_count=1)
+    words = build_vocabulary([*HUMAN, *(t for group in REFERENCES for t in group)], min_count=1)
     torch.manual_seed(seed)
     model = Scan(ScanShape(dim=GoldRegions().dim, words=len(words), embed=16, word=8, grid=grid))
     with torch.no_grad():
         model.text.embed.weight *= 10
         model.text.rnn.bias_ih_l0 += 0.3
         model.text.rnn.bias_ih_l0_reverse += 0.3
-        model.image.fc.bias.copy_(sign * model.text(torch.tensor([[1, 5, 2]]))[0, 1])
+        model.image.fc.bias.copy_(sign * read_words(model.text, torch.tensor([[1, 5, 2]]))[0, 1])
     facts = {
         "kind": "scan",
         "variant": "",
