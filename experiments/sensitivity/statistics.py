@@ -405,6 +405,11 @@ def _extras(
         kind="matrix",
         folded=True,
     )
+    yield _sets_table(sets)
+    yield from _examples(columns, profiles)
+
+
+def _sets_table(sets: Sets) -> Extra:
     of_sets = (
         {
             **entry.model_dump(),
@@ -412,7 +417,13 @@ def _extras(
         }
         for entry in sets
     )
-    yield Extra.of(SETS, "The changes", of_sets, folded=True)
+    return Extra.of(SETS, "The changes", of_sets, folded=True)
+
+
+def _examples(
+    columns: Sequence[ScoreColumn], profiles: Mapping[str, Mapping[str, SensitivityCell]]
+) -> Iterator[Extra]:
+    """What metrics miss, and every cell with its examples."""
     misses = (
         {"image_id": None, "metric": c.name, "set": name, **profiles[c.name][name].examples[0]}
         for c in columns
