@@ -14,6 +14,7 @@ from functools import partial
 from logging.handlers import QueueHandler
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
+from multiprocessing.util import Finalize
 from pathlib import Path
 from queue import SimpleQueue
 from typing import NamedTuple
@@ -251,18 +252,18 @@ def _begin_process(ends: Connection, folders: Sequence[Path]) -> None:
         os._exit(1)
 
     threading.Thread(target=follow, daemon=True).start()
+    os.environ["OMP_NUM_THREADS"] = str(max(1, core_count() // _PROCESSES))  # before torch
     for folder in folders:
         add_config_folder(folder)
     choices.register()
     contexts = ExitStack()
     contexts.enter_context(keep_networks())
     contexts.enter_context(shared_java_services())
-    _kept.append(contexts)  # as long as the process
+    Finalize(None, contexts.close, exitpriority=0)  # with the process, before its threads
     logging.getLogger().addHandler(QueueHandler(_logged))
     logging.getLogger().setLevel(logging.INFO)
 
 
-_kept: list[ExitStack] = []
 _logged: SimpleQueue[logging.LogRecord] = SimpleQueue()
 
 

@@ -95,6 +95,11 @@ def rank_order(
     (values, rows), (distinct, columns) = map(encode, items)
     shape = len(values), len(distinct)
     counts = np.bincount(rows * shape[1] + columns, minlength=shape[0] * shape[1]).reshape(shape)
+    return _of_counts(counts, tie_seeds)
+
+
+def _of_counts(counts: Ints, tie_seeds: Sequence[int]) -> RankOrder:
+    """The same of `counts` [scores, levels], how many items of a level have a score."""
     sizes = counts.sum(axis=0)
     n = int(sizes.sum())
     if (sizes > 0).sum() < 2:

@@ -203,7 +203,8 @@ def begin_trust(folder: Path, out: str, cores: set[int]) -> subprocess.Popen[str
     return subprocess.Popen(
         [
             *(sys.executable, "-m", "metaeval", "experiment=trust", "trust.battery=battery.yaml"),
-            *("metric=[callable]", "metric.callable.function=edited.score", "report=none"),
+            # a Java program must not keep a process from ending
+            *("metric=[callable,meteor]", "metric.callable.function=edited.score", "report=none"),
             f"hydra.run.dir={out}",
         ],
         cwd=folder,
@@ -226,7 +227,7 @@ def test_items_in_processes_say_and_give_what_they_do_in_one(tmp_path: Path) -> 
     outputs = []
     for out, of in (("ONE", set(cores[:1])), ("TWO", set(cores))):
         done = begin_trust(tmp_path, out, of)
-        printed, log = done.communicate()
+        printed, log = done.communicate(timeout=300)
         assert done.returncode == 0, log
         lines = re.sub(r"\d+ s$|ONE|TWO", "", printed, flags=re.MULTILINE).splitlines()
         results = [
