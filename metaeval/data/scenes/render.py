@@ -61,14 +61,17 @@ def png(image: Image.Image) -> bytes:
     return out.getvalue()
 
 
+_END = b"\0\0\0\0IEND\xaeB`\x82"  # of every PNG
+
+
 def is_whole_png(path: Path) -> bool:
     """Whether a file is a PNG whose parts have the right checksums."""
     try:
         with Image.open(path, formats=["PNG"]) as image:
             image.verify()
+        return path.read_bytes().endswith(_END)
     except (OSError, SyntaxError):
         return False
-    return True
 
 
 def save_image(graph: SceneGraph, path: Path, side: int = 336) -> None:
