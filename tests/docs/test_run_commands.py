@@ -55,7 +55,7 @@ NOT_HERE = {
     r"pacscore|bottomup|regions=(detector|file)|GoogleNews": "files of others, in no package",
     r"caparena_annots|dataset=sugarcrepe_pp|dataset=valse": "benchmarks of others",
     r"dataset=iiw": "without photographs no metric has scores: tests/data/pairs/test_iiw.py",
-    r"task\.scoring=ray|hydra/launcher=ray": "Ray is another installation",
+    r"task\.scoring=ray": "Ray is another installation: tests/experiments/score",
     r"dataset=…|corruption=NAME": "a placeholder",
     r"scored\.jsonl|excel\.csv|metric_scores|evaluate\.module=FOLDER": "tests/docs/test_own.py",
     r"my_module|my_corruption|theirs\.json|mine\.csv|corruption\.parts": "tests/docs/test_own.py",
