@@ -11,6 +11,8 @@ from metaeval.data.scenes.art.drawings import draw_thing
 from metaeval.data.scenes.art.pen import Pen
 from metaeval.data.scenes.art.people import draw_person
 from metaeval.data.scenes.graph import SceneGraph
+from metaeval.errors import InputError
+from metaeval.readers.files import read_bytes
 
 OVERSAMPLE = 2  # drawn at twice the size and averaged down: smooth edges
 WORN = frozenset({"tie"})  # drawn with the person who wears it
@@ -61,16 +63,17 @@ def png(image: Image.Image) -> bytes:
     return out.getvalue()
 
 
+_MOST_PNG = 1 << 27  # bytes of a picture of 4,096 pixels a side
 _END = b"\0\0\0\0IEND\xaeB`\x82"  # of every PNG
 
 
 def is_whole_png(path: Path) -> bool:
     """Whether a file is a PNG whose parts have the right checksums."""
     try:
-        with Image.open(path, formats=["PNG"]) as image:
-            image.verify()
-        return path.read_bytes().endswith(_END)
-    except (OSError, SyntaxError):
+        raw = read_bytes(path, _MOST_PNG)
+        Image.open(io.BytesIO(raw), formats=["PNG"]).verify()
+        return raw.endswith(_END)
+    except (InputError, OSError, SyntaxError):
         return False
 
 
