@@ -186,7 +186,10 @@ def _battery_runs(
     seeds: Sequence[int],
     folders: Sequence[Path],
 ) -> list[list[ItemRun]]:
-    """Per seed the runs of all items, each in a folder of its name; one line per item."""
+    """Per seed the runs of all items, each in a folder of its name; one line per item.
+
+    `folders` are those of the seeds.
+    """
     jobs = [
         _Job(name, overrides, seed, folder / name)
         for seed, folder in zip(seeds, folders, strict=True)
@@ -194,7 +197,7 @@ def _battery_runs(
     ]
     runs, line, n = [], progress.current(), len(battery.items)
     with record.stage("items"):
-        parts = line.plan([(job.folder.name, _USUAL_SECONDS) for job in jobs], "item")
+        parts = line.plan([(job.name, _USUAL_SECONDS) for job in jobs], "item")
         for part in parts[:1]:
             line.begin(part)
         for place, (job, (run, logged)) in enumerate(
@@ -252,7 +255,8 @@ def _begin_process(ends: Connection, folders: Sequence[Path]) -> None:
         os._exit(1)
 
     threading.Thread(target=follow, daemon=True).start()
-    os.environ["OMP_NUM_THREADS"] = str(max(1, core_count() // _PROCESSES))  # before torch
+    # torch reads it when it is imported, and the user may have said another number
+    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, core_count() // _PROCESSES)))
     for folder in folders:
         add_config_folder(folder)
     choices.register()

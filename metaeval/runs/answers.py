@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -21,7 +20,7 @@ from typing import Any
 import pyarrow as pa
 
 from metaeval.errors import InputError
-from metaeval.readers.files import TextFile, read_bytes, read_json_lines
+from metaeval.readers.files import parse_json, read_bytes
 from metaeval.readers.tables import is_number, read_parquet
 from metaeval.runs import files
 
@@ -174,7 +173,8 @@ class AnswerJournal:
             folder = self.folder / PARTS
             try:
                 folder.mkdir(parents=True, exist_ok=True)
-                path = folder / f"part-{time.time_ns()}.jsonl"
+                number = 1 + max((_number(p) for p in folder.glob("part-*.jsonl")), default=0)
+                path = folder / f"part-{number:05d}.jsonl"
                 self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
             except OSError as error:
                 raise InputError(f"cannot be written ({error.strerror})", file=folder) from None
@@ -256,9 +256,17 @@ def read_part(path: Path) -> Iterator[tuple[str, Answer]]:
 
     A last line that a kill cut short is left out; any other that is not an answer is an InputError.
     """
-    text = read_bytes(path).decode(errors="replace")
-    whole = text.rpartition("\n")[0]
-    for where, record in read_json_lines(TextFile(path, whole, "")):
+    *lines, last = read_bytes(path).split(b"\n")
+    for number, line in enumerate([*lines, last], 1):
+        where = f"line {number:,}"
+        try:
+            record = parse_json(line.decode("utf-8"), path, where)
+        except (InputError, UnicodeDecodeError):
+            if number > len(lines):
+                continue
+            raise InputError("is not JSON", file=path, record=where) from None
+        if not isinstance(record, dict):
+            raise InputError("is not an answer", file=path, record=where)
         yield where, Answer.from_record(record, file=path, where=where)
 
 
@@ -271,6 +279,11 @@ def add_answer(known: dict[str, Answer], answer: Answer, file: Path, where: str)
             record=where,
             field="answer",
         )
+
+
+def _number(path: Path) -> int:
+    digits = path.stem.partition("-")[2]
+    return int(digits) if digits.isdecimal() else 0
 
 
 _journal: AnswerJournal | None = None  # of the run that is on

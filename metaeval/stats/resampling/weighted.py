@@ -256,7 +256,7 @@ def sum_type(counts: npt.NDArray[np.integer], groups: Ints) -> type[np.int32] | 
     return np.int32 if max(wins, cubes) <= np.iinfo(np.int32).max else np.float64
 
 
-_UNITS = 256  # whose pairs with all others are in memory at a time
+_PAIRS = 2**23  # pairs of a unit and an item that are in memory at a time
 
 
 def surplus_of_pairs(x: Floats, y: Floats, unit: Ints, weights: npt.NDArray[np.integer]) -> Floats:
@@ -267,12 +267,12 @@ def surplus_of_pairs(x: Floats, y: Floats, unit: Ints, weights: npt.NDArray[np.i
     present, starts = np.unique(unit[order], return_index=True)
     own = list(zip(np.split(x, starts[1:]), np.split(y, starts[1:]), strict=True))
     drawn = weights.T[present].astype(np.float64)
-    total = np.zeros(len(weights))
-    for first in range(0, len(present), _UNITS):
+    total, step = np.zeros(len(weights)), max(1, _PAIRS // max(1, len(x)))
+    for first in range(0, len(present), step):
         signs = [  # of each item of a unit with every item, summed by units
             (np.sign(a[:, None] - x) * np.sign(b[:, None] - y)).sum(axis=0)
-            for a, b in own[first : first + _UNITS]
+            for a, b in own[first : first + step]
         ]
         between = np.add.reduceat(np.array(signs), starts, axis=1)
-        total += np.einsum("ur,ur->r", between @ drawn, drawn[first : first + _UNITS])
+        total += np.einsum("ur,ur->r", between @ drawn, drawn[first : first + step])
     return total / 2

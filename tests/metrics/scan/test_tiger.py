@@ -41,6 +41,7 @@ from metaeval.vision.regions.gold import GoldRegions
 from research.train.networks import read_words, see_regions
 from research.vocabulary import save_vocabulary
 from tests.metrics.metric_cases import bound, ready
+from tests.metrics.scan.attention_cases import cosines, random_sets
 from tests.metrics.scan.scan_cases import REFERENCES, dataset, weights
 from tests.precision import assert_same_scores
 
@@ -472,27 +473,3 @@ def test_cosines_are_the_papers(smooth: float, n_regions: int, leak: float) -> N
         assert_same_scores(
             batch.attend(torch.from_numpy(rows), own, smooth, (way,), leak)[way], found[way]
         )
-
-
-def cosines(
-    query: np.ndarray, context: np.ndarray, smooth: float, leak: float = 0.1
-) -> list[float]:
-    """The cosine of each query with what it attends to, step by step (section 3.2 of the paper)."""
-    scores = [[float(q @ c) for c in context] for q in query]
-    scores = [[s if s > 0 else leak * s for s in row] for row in scores]
-    norms = [math.sqrt(sum(row[j] ** 2 for row in scores)) + 1e-8 for j in range(len(context))]
-    found = []
-    for q, row in zip(query, scores, strict=True):
-        e = [math.exp(smooth * s / n) for s, n in zip(row, norms, strict=True)]
-        attended = sum(w / sum(e) * c for w, c in zip(e, context, strict=True))
-        lengths = float(np.linalg.norm(q) * np.linalg.norm(attended))
-        found.append(float(q @ attended) / max(lengths, 1e-8))
-    return found
-
-
-def random_sets(seed: int, counts: list[int], d: int = 6) -> tuple[torch.Tensor, torch.Tensor]:
-    """Unit vectors float64 [n, longest, d], zeros behind each item's count, and the counts."""
-    generator = torch.Generator().manual_seed(seed)
-    x = l2norm(torch.randn(len(counts), max(counts), d, generator=generator, dtype=torch.float64))
-    n = torch.tensor(counts)
-    return x * (torch.arange(max(counts)) < n[:, None])[..., None], n

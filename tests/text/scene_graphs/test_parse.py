@@ -405,7 +405,7 @@ def test_jars_are_installed_once(
 
 def test_a_wrong_or_missing_jar_is_refused_and_nothing_left(jars: Path, tmp_path: Path) -> None:
     models, cache = jars / spice_service.JARS[1].name, tmp_path / "cache"
-    for spoil, source, message in (
+    for damage, source, message in (
         (
             lambda: make_jar(models, "something else"),
             jars,
@@ -415,7 +415,7 @@ def test_a_wrong_or_missing_jar_is_refused_and_nothing_left(jars: Path, tmp_path
         (models.unlink, jars, r"stanford-corenlp-3\.6\.0-models\.jar is missing"),
         (lambda: None, tmp_path / "nowhere", "folder or zip file not found"),
     ):
-        spoil()
+        damage()
         with pytest.raises(InputError, match=message):
             install(cache, source)
     assert isinstance(installed_jars(cache), Absent)
