@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from functools import partial
+from itertools import groupby
 from logging.handlers import QueueHandler
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
@@ -223,6 +224,10 @@ class _Job(NamedTuple):
     seed: int
     folder: Path
 
+    def data(self) -> tuple[int, list[str]]:
+        """What the item shares with others: its seed and its dataset."""
+        return self.seed, [o for o in self.overrides if o.startswith("dataset=")]
+
 
 def _ended(
     jobs: Sequence[_Job], config: DictConfig
@@ -230,18 +235,22 @@ def _ended(
     """The run of each job, in order, and what a process of its own has logged.
 
     Much of an item keeps one core busy, so two items run at a time, each in a process of its own;
-    a few are not worth starting processes.
+    a few are not worth starting processes. Items on one dataset follow each other in one process,
+    which encodes their references once.
     """
+    groups = [list(group) for _, group in groupby(jobs, _Job.data)]
     if len(jobs) < _FEW or core_count() == 1:
         with shared_java_services():
-            yield from ((_run_job(job, config), ()) for job in jobs)
+            for group in groups:
+                yield from _run_group(group, config)
         return
     context = get_context("spawn")
     ends, given = context.Pipe(duplex=False)
     begin = partial(_begin_process, ends, config_folders()[1:])
     with given, ProcessPoolExecutor(_PROCESSES, context, begin) as pool:
         try:
-            yield from pool.map(_run_logged, jobs, [config] * len(jobs))
+            for ended in pool.map(_run_group, groups, [config] * len(groups)):
+                yield from ended
         except BaseException:
             given.close()  # the others end whatever they are doing, as they do with this process
             raise
@@ -263,28 +272,37 @@ def _begin_process(ends: Connection, folders: Sequence[Path]) -> None:
     contexts = ExitStack()
     contexts.enter_context(keep_networks())
     contexts.enter_context(shared_java_services())
-    Finalize(None, contexts.close, exitpriority=0)  # with the process, before its threads
+    Finalize(
+        None, partial(_leave, contexts), exitpriority=0
+    )  # with the process, before its threads
     logging.getLogger().addHandler(QueueHandler(_logged))
     logging.getLogger().setLevel(logging.INFO)
+
+
+def _leave(contexts: ExitStack) -> None:
+    """End a process at once: Python takes a minute to free millions of captions one by one."""
+    contexts.close()
+    os._exit(0)
 
 
 _logged: SimpleQueue[logging.LogRecord] = SimpleQueue()
 
 
-def _run_logged(job: _Job, config: DictConfig) -> tuple[ItemRun, list[logging.LogRecord]]:
-    run = _run_job(job, config)
-    return run, [_logged.get() for _ in range(_logged.qsize())]
-
-
-def _run_job(job: _Job, config: DictConfig) -> ItemRun:
-    reseeded = copy.deepcopy(config)
-    reseeded.seed = job.seed
-    with progress.unseen():
-        run = _item(job.name, job.overrides, reseeded, job.folder)
-    forget_texts()  # the next item has other captions; networks stay
+def _run_group(
+    jobs: Sequence[_Job], config: DictConfig
+) -> list[tuple[ItemRun, list[logging.LogRecord]]]:
+    """The runs of items on one dataset, and what each has logged in a process of its own."""
+    ended = []
+    for job in jobs:
+        reseeded = copy.deepcopy(config)
+        reseeded.seed = job.seed
+        with progress.unseen():
+            run = _item(job.name, job.overrides, reseeded, job.folder)
+        ended.append((run, [_logged.get() for _ in range(_logged.qsize())]))
+    forget_texts()  # the next items have other captions; networks stay
     release("dataset", "encoded sentences")
     return_free_memory()
-    return run
+    return ended
 
 
 def _item(name: str, overrides: Sequence[str], outer: DictConfig, folder: Path) -> ItemRun:
