@@ -345,14 +345,13 @@ class DependencyParser:
 
     def __init__(self, model: Path = MODEL) -> None:
         self._model = model
-        self._tagger, self._arcs, self._lemmas, self._known = _load(model)
 
     def __call__(self, sentences: Sequence[str]) -> list[Tuples | None]:
         """Per text a list of [object], [object, attribute], [subject, object, relation].
 
         Do not change the returned list: it is shared by all callers with the same text.
         """
-        known = self._known
+        known = _load(self._model)[3]
         if len(known) > _REMEMBERED:
             known.clear()
         texts = [text for text in dict.fromkeys(sentences) if text not in known]
@@ -382,13 +381,12 @@ class DependencyParser:
         return [list(islice(trees, len(each))) for each in split]
 
     def _read(self, sentences: Sequence[Sequence[str]]) -> Iterator[list[Word]]:
-        tags = tag_sentences(self._tagger, sentences)
-        arcs = attach_sentences(self._arcs, sentences, tags)
+        tagger, attacher, lemmas, _ = _load(self._model)
+        tags = tag_sentences(tagger, sentences)
+        arcs = attach_sentences(attacher, sentences, tags)
         for words, known, (heads, relations) in zip(sentences, tags, arcs, strict=True):
             yield [
-                Word(
-                    word, tag, lemma(word, tag, self._lemmas), -1 if head == len(words) else head, r
-                )
+                Word(word, tag, lemma(word, tag, lemmas), -1 if head == len(words) else head, r)
                 for word, tag, head, r in zip(words, known, heads, relations, strict=True)
             ]
 
