@@ -82,7 +82,7 @@ def to_rating_scale(
     return mapped
 
 
-_NUMBERS = 2**22  # pairs times replicates fitted at a time
+_NUMBERS = 2**17  # pairs times replicates fitted at a time: they stay in the cache
 _STEPS = 50
 _SMALL = 1e-7  # a step, of the slope
 _ODDS = math.log(3)  # of a difference that people notice
@@ -200,10 +200,10 @@ def logistic_slopes(
     if not scale:
         return np.full(len(rows), np.nan)
     u, own = x / scale, slice(None) if unit is None else np.asarray(unit)
-    slopes, chunk = np.empty(len(rows)), max(1, _NUMBERS // len(x))
+    slopes, chunk, guess = np.empty(len(rows)), max(1, _NUMBERS // len(x)), 0.0
     for start in range(0, len(rows), chunk):
         w = rows[start : start + chunk][:, own].astype(np.float64)
-        beta = np.zeros(len(w))
+        beta = np.full(len(w), guess)
         target, size = w @ (u * y), w @ np.abs(u)
         # no finite maximum where every pair with a difference has the preference of its sign
         upper = w @ np.maximum(u, 0)
@@ -213,14 +213,16 @@ def logistic_slopes(
         finite = ~(separated[0] | separated[1])
         for _ in range(_STEPS):
             p = 1 / (1 + np.exp(-np.clip(beta[:, None] * u, -700, 700)))
-            gradient = target - np.einsum("rn,rn,n->r", w, p, u)
-            curvature = np.einsum("rn,rn,n->r", w, p * (1 - p), u * u)
+            expected = w * p
+            gradient = target - expected @ u
+            curvature = (expected - expected * p) @ (u * u)
             step = gradient / np.maximum(curvature, 1e-12 * np.maximum(size, 1e-300))
             step = np.clip(step, -5, 5)
             beta = beta + step
             # steps shrink quadratically: the next one would be a rounding
             if (np.abs(step) < _SMALL * np.maximum(1, np.abs(beta)))[finite].all():
                 break
+        guess = float(np.median(beta[finite])) if finite.any() else 0.0  # others are near
         beta[separated[0]] = np.inf
         beta[separated[1]] = -np.inf
         slopes[start : start + chunk] = np.where(size > 0, beta / scale, np.nan)
