@@ -70,15 +70,15 @@ class Items(NamedTuple):
 class ResampledValue(NamedTuple):
     """A statistic, its replicates, and how many units and items took part.
 
-    `moved` is the number of units with an outcome other than 0: of a difference, the units in
-    which the two columns differ.
+    `shares` is what the outcomes of each unit add to the value: two columns differ in the units in
+    which their shares do.
     """
 
     value: float
     replicates: Floats
     n_units: int
     n: int
-    moved: int | None = None
+    shares: Floats | None = None
 
     def estimate(self, confidence: float) -> Estimate:
         """With its percentile interval; without a value where nothing takes part."""
@@ -140,13 +140,16 @@ class Statistic(ABC):
 
     def tested(self, first: ResampledValue, second: ResampledValue, confidence: float) -> PairTest:
         """The test of two statistics of the same items; `n` counts these."""
+        moved = None
+        if first.shares is not None and second.shares is not None:
+            moved = int((np.abs(first.shares - second.shares) > ROUNDING).sum())
         made = resampled_difference(
             first.value,
             second.value,
             first.replicates,
             second.replicates,
             first.n_units,
-            moved=first.moved,
+            moved=moved,
             span=self.span,
             confidence=confidence,
         )
@@ -177,43 +180,24 @@ class MeanOutcome(Statistic):
         self.groups = [np.ones(len(items.image), np.bool_)] if groups is None else list(groups)
 
     def of(self, column: Floats) -> ResampledValue:
-        masks = self._known(column)
-        total, size = self._sums(column, masks)
+        masks = [~np.isnan(column) & group for group in self.groups]
+        image, n_images = self.items.image, self.counts.shape[1]
+        total, size = (
+            np.stack([np.bincount(image[m], w[m], n_images) for m in masks], axis=1)
+            for w in (column, np.ones(len(column)))
+        )
         # one product: it takes as long as reading the counts does
         drawn = self.counts @ np.concatenate([total, size], axis=1)
         with np.errstate(invalid="ignore"):
             each = total.sum(axis=0) / size.sum(axis=0)
             replicates = (drawn[:, : len(masks)] / drawn[:, len(masks) :]).mean(axis=1)
-        added = (total / np.maximum(size.sum(axis=0), 1)).mean(axis=1)
         return ResampledValue(
             float(each.mean()),
             replicates,
             int((size > 0).sum(axis=0).min()),
             self.items.number_of(np.logical_or.reduce(masks)),
-            int((np.abs(added) > ROUNDING).sum()),
+            (total / np.maximum(size.sum(axis=0), 1)).mean(axis=1),
         )
-
-    def _known(self, column: Floats) -> list[Mask]:
-        """The items of each group that have an outcome."""
-        return [~np.isnan(column) & group for group in self.groups]
-
-    def _sums(self, column: Floats, masks: Sequence[Mask]) -> tuple[Floats, Floats]:
-        """[images, groups] The sum of outcomes, and how many they are."""
-        total, size = (
-            [np.bincount(self.items.image[m], w[m], self.counts.shape[1]) for m in masks]
-            for w in (column, np.ones(len(column)))
-        )
-        return np.stack(total, axis=1), np.stack(size, axis=1)
-
-    def gap(self, a: Floats, b: Floats) -> float:
-        column = np.subtract(*on_common_items(a, b))
-        total, size = self._sums(column, self._known(column))
-        with np.errstate(invalid="ignore"):
-            return float((total.sum(axis=0) / size.sum(axis=0)).mean())
-
-    def difference(self, a: Floats, b: Floats, confidence: float) -> PairTest:
-        gap = self.of(np.subtract(*on_common_items(a, b)))
-        return self.tested(gap, gap._replace(value=0.0, replicates=0 * gap.replicates), confidence)
 
 
 class Outcomes(NamedTuple):

@@ -11,6 +11,7 @@ from metaeval.experiments.measure import Items, MeanOutcome, Measurements, Outco
 from metaeval.results.resampled import CEILING
 from metaeval.results.run import Measure
 from metaeval.runs.records import ScoreColumn
+from metaeval.stats.resampling.bootstrap import bootstrap_counts
 from metaeval.stats.resampling.items import Floats
 
 N = 1500
@@ -169,11 +170,21 @@ def test_a_mean_of_groups_and_its_resamples_by_hand() -> None:
     statistic = MeanOutcome(Items(np.arange(3)), counts, [first, ~first], span=0.25)
     made = statistic.of(np.array([0.0, 0.5, 1.0]))
     assert made.replicates.tolist() == [0.625, 0.5, 0.75]
-    assert (made.value, made.n_units, made.n, made.moved) == (0.625, 1, 3, 2)
+    assert (made.value, made.n_units, made.n) == (0.625, 1, 3)
+    assert made.shares == pytest.approx([0, 0.125, 0.5])
     statistic.test = "named"
     other = made._replace(value=0.5, replicates=np.array([9.0, -9, 0]))
-    test = statistic.tested(made._replace(n_units=30, moved=None), other, 0.95)
+    test = statistic.tested(made._replace(n_units=30, shares=None), other, 0.95)
     assert (test.method, test.low, test.high) == ("named", -0.25, 0.25)  # no further than `span`
+
+
+@pytest.mark.parametrize("n_different", [1, 2, 3])
+def test_a_p_is_no_smaller_than_the_images_that_differ_allow(n_different: int) -> None:
+    """Exchanging two columns in m images has 2^m outcomes."""
+    statistic = MeanOutcome(Items(np.arange(40)), bootstrap_counts(40, 200, seed=0).astype(float))
+    column = np.linspace(0, 0.5, 40)
+    other = np.where(np.arange(40) < n_different, column + 0.5, column)
+    assert statistic.difference(column, other, 0.95).p == 2.0 ** (1 - n_different)
 
 
 def test_replicates_are_kept_where_controls_are_compared() -> None:
