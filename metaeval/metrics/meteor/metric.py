@@ -438,6 +438,8 @@ class MeteorScorer(SummableScorer):
 
     usual_ms = 1.0
     runs_in_subprocess = True
+    batch_size = 50_000
+    fixed_cost = True  # the paraphrase table is read again where a call has new words
 
     def __init__(
         self,
