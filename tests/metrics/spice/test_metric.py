@@ -196,9 +196,9 @@ def test_tuples_do_not_depend_on_threads_or_order(cache: Path) -> None:
         "tab\tand é ☃",
         "",
     ]
-    with SpiceParser(cache, heap=1024, threads=1) as one:
+    with closing(SpiceParser(cache, heap=1024, threads=1)) as one:
         expected = one(sentences)
-    with SpiceParser(cache, heap=1024, threads=3) as three:
+    with closing(SpiceParser(cache, heap=1024, threads=3)) as three:
         found = three([*sentences[::-1], *sentences])
     assert found == [*expected[::-1], *expected]
     assert None not in expected
