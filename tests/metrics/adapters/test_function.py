@@ -639,7 +639,7 @@ def test_a_module_of_evaluate_from_a_folder(
             TorchmetricsMetric,
             [torchmetrics.text.CHRFScore],
             {"references": "some"},
-            "references is 'some', not all or each",
+            "references: 'some' is not one of all, each",
         ),
         # nothing is fetched
         (EvaluateMetric, ["bleu"], {}, r"module bleu not found .*; give its folder"),
