@@ -10,7 +10,7 @@ import torch
 
 from metaeval.metrics.faier.network import FaierNetwork, FaierShape, ParsedCaptions
 from metaeval.text.vocabulary import SPECIAL, Vocabulary
-from metaeval.vision.regions.base import Regions, pad_regions
+from metaeval.vision.regions.base import Regions, stack_regions
 
 Vector = npt.NDArray[np.float64]
 
@@ -47,7 +47,8 @@ def regions(counts: tuple[int, ...] = (3, 1, 4), seed: int = 0) -> Regions:
     features = [rng.normal(size=(n, 5)).astype(np.float32) for n in counts]
     corners = [np.sort(rng.random((n, 2, 2)), axis=1).reshape(n, 4) for n in counts]
     boxes = [each.astype(np.float32) for each in corners]
-    return pad_regions(features, boxes, [["thing"] * n for n in counts], 5)
+    labels = [["thing"] * n for n in counts]
+    return stack_regions(list(zip(features, boxes, labels, strict=True)), 5)
 
 
 class Loops:

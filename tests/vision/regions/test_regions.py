@@ -14,7 +14,7 @@ from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import Objects
 from metaeval.data.scenes import load_scenes
 from metaeval.errors import ConfigError
-from metaeval.vision.regions.base import Regions, pad_regions
+from metaeval.vision.regions.base import Regions, stack_regions
 from metaeval.vision.regions.bottomup import BottomUpRegions
 from metaeval.vision.regions.detector import DetectorRegions
 from metaeval.vision.regions.gold import (
@@ -113,21 +113,6 @@ def test_a_part_of_the_images() -> None:
     np.testing.assert_array_equal(part.features, regions.features[[2, 1], :2])
     np.testing.assert_array_equal(part.boxes, regions.boxes[[2, 1], :2])
     assert len(regions.subset([])) == 0
-
-
-def test_shapes_that_do_not_fit_are_refused() -> None:
-    features, boxes = np.zeros((1, 2, 3), np.float32), np.zeros((1, 2, 4), np.float32)
-    good = np.array([[True, False]])
-    assert Regions(features, boxes, good, (("dog",),)).dim == 3
-    for wrong in (
-        lambda: Regions(features, boxes[:, :1], good, (("dog",),)),
-        lambda: Regions(features, boxes, ~good, (("dog",),)),  # a gap before the region
-        lambda: Regions(features, boxes, good, (("dog", "cat"),)),
-        lambda: Regions(features, boxes, good, ()),
-    ):
-        with pytest.raises(ValueError, match=r"differ|must come|one label"):
-            wrong()
-    assert pad_regions([features[0]], [boxes[0]], [["", ""]], 3).mask.all()
 
 
 @pytest.mark.coco
@@ -262,9 +247,7 @@ NOTHING = Objects((), np.zeros((0, 4)))
 
 
 def of(*images: Objects) -> Regions:
-    found = [regions_of(each) for each in images]
-    features, boxes, labels = zip(*found, strict=True)
-    return pad_regions(features, boxes, labels, GoldRegions.dim)
+    return stack_regions([regions_of(each) for each in images], GoldRegions.dim)
 
 
 def test_cells_by_hand() -> None:
