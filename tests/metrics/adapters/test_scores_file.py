@@ -17,7 +17,6 @@ from scipy.stats import kendalltau
 from metaeval.cli.main import run_verb
 from metaeval.data.dataset import CaptionDataset
 from metaeval.data.judgments.benchmarks import load_composite, load_expert, load_thumb
-from metaeval.data.judgments.pascal50s import load_pascal50s
 from metaeval.data.own.bank import read_entry
 from metaeval.data.own.score_files import read_scores
 from metaeval.errors import ConfigError, InputError
@@ -262,24 +261,6 @@ def test_the_scores_that_fleur_published_join_whole(
     for scores, value in zip(done.scores.T, expected, strict=True):
         tau = kendalltau(scores[rows], ratings, variant="c").statistic
         assert value is None or 100 * tau == pytest.approx(value, abs=0.05)
-
-
-@pytest.mark.slow
-@pytest.mark.coco
-def test_fleurs_scores_of_pascal50s_join_whole(coco_root: Path) -> None:
-    """8,000 captions, for any references that are drawn; HC and HI as the authors count them."""
-    path = coco_root / "scores" / "fleur_pascal50s.csv"
-    if not path.is_file():
-        pytest.skip("METAEVAL_DATA has no scores/fleur_pascal50s.csv")
-    pairs = load_pascal50s(data=coco_root)
-    (table,) = pairs.tables(n_references=5)
-    metric = ScoresFileMetric(path, columns=["FLEUR"])
-    done = scored(metric, table.documents, table.captions, list(table.items))
-    assert (len(table.captions), done.counts[0].n) == (8_000, 0)
-    first, second = done.scores[:, 0].reshape(2, -1)
-    right = np.sign(first - second) == np.sign(pairs.votes[:, 0] - pairs.votes[:, 1])
-    of_category = {c: int(right[np.array(pairs.category) == c].sum()) for c in ("HC", "HI")}
-    assert of_category == {"HC": 613, "HI": 997}
 
 
 def test_answers_are_read_on_their_scale(tmp_path: Path) -> None:

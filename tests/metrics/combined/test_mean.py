@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from metaeval.config import add_metric, build, compose_config, selected
+from metaeval.config import build, compose_config, selected
 from metaeval.data.scenes import load_scenes
 from metaeval.errors import ConfigError
 from metaeval.metrics.base import Metric, Scores
@@ -17,8 +17,6 @@ from metaeval.metrics.ngram.cider import Cider
 from metaeval.metrics.ngram.rouge import RougeL
 from metaeval.metrics.ngram.sacrebleu import Chrf, Ter
 from metaeval.metrics.vifidel.metric import Vifidel
-from metaeval.runs.store import MemoryStore
-from metaeval.scoring import score_captions
 from metaeval.text.word_vectors.base import MiniLmVectors
 from tests.metrics.metric_cases import images, ready, scores_of
 
@@ -100,18 +98,6 @@ def test_parts_bring_what_they_need() -> None:
     (column,) = metric.columns
     assert (column.name, column.bounds) == ("VIFIDEL+CIDEr (gold objects)", (0, 5.5))
     assert metric.needs == {"references", "objects"}
-
-
-def test_spider_is_the_mean_of_spice_and_cider() -> None:
-    config = compose_config(["metric.spice.parser=perceptron"])
-    add_metric(config, "spider")
-    spider, spice, cider = (
-        score_captions(build(name, config), DATASET, CAPTIONS, INDEX, MemoryStore())
-        for name in ("spider", "spice", "cider")
-    )
-    expected = (spice.scores[:, 0] + cider.scores[:, 0]) / 2
-    assert spider.scores[:, 0].tolist() == expected.tolist()
-    assert (spider.columns[0].name, spider.columns[0].bounds) == ("SPIDEr (rules)", (0, 6))
 
 
 @pytest.mark.parametrize(

@@ -447,15 +447,21 @@ def test_worked_by_hand() -> None:
     assert scores(Chrf(), case)[2:].tolist() == [[0, 0], [1, 1]]
 
 
-@pytest.mark.parametrize(("metric", "makers"), [(Chrf(), CHRF), (Ter(), None)])
-def test_a_corpus_is_the_librarys(metric: SegmentMetric, makers: Any) -> None:
+@pytest.mark.parametrize(
+    ("metric", "libraries"),
+    [
+        (Chrf(), [sacrebleu.CHRF(**options) for options in CHRF.values()]),
+        (Ter(), [sacrebleu.TER()]),
+        (SacreBleu(), [sacrebleu.BLEU()]),
+    ],
+)
+def test_a_corpus_is_the_librarys(metric: SegmentMetric, libraries: list[Any]) -> None:
     references = (BASEBALL.references[0][:2], ("a dog runs fast", "the dog is running"))
     case = Case(references, (("a man with a bat.", "a dog runs"),))
     statistics = prepared(metric, case).statistics(case.captions, case.index)
     assert statistics.shape == (2, len(metric.statistics_names))
     together = metric.of_statistics(statistics.sum(axis=0, keepdims=True), corpus=True)[0]
     streams = list(zip(*references, strict=True))
-    libraries = [sacrebleu.CHRF(**o) for o in makers.values()] if makers else [sacrebleu.TER()]
     theirs = [each.corpus_score(case.captions, streams).score / 100 for each in libraries]
     assert together.tolist() == theirs
 

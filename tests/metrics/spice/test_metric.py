@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import subprocess
-import time
 import zipfile
 from collections.abc import Iterator
 from contextlib import closing
@@ -35,7 +34,8 @@ from metaeval.runs.store import MemoryStore
 from metaeval.text.scene_graphs import spice_service
 from metaeval.text.scene_graphs.parse import default_cache, missing_parts
 from metaeval.text.scene_graphs.spice_service import SpiceParser
-from tests.metrics.metric_cases import bound, images, ready, scores_of
+from tests.java.processes import gone
+from tests.metrics.metric_cases import bound, images, ready
 from tests.metrics.ngram.ngram_cases import BASEBALL, CHILDREN
 
 # What the original jar's own command (SpiceScorer -subset, Java 17) says of CANDIDATES against the
@@ -72,26 +72,6 @@ def raw(cache: Path, store: MemoryStore) -> Iterator[SpiceScorer]:
         ready(metric, images([*BASEBALL.references, *CHILDREN.references]), store)
     ) as scorer:
         yield scorer
-
-
-def jvms(marker: str) -> list[int]:
-    """The Java services that run with `marker` in their command line."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        try:
-            command = (entry / "cmdline").read_bytes().decode(errors="replace")
-        except OSError:
-            continue
-        if "SceneGraphService" in command and marker in command and "java" in command:
-            found.append(int(entry.name))
-    return found
-
-
-def gone(marker: str, seconds: float = 20) -> bool:
-    deadline = time.monotonic() + seconds
-    while jvms(marker) and time.monotonic() < deadline:
-        time.sleep(0.2)
-    return not jvms(marker)
 
 
 # ---- values ------------------------------------------------------------------------------------
@@ -211,17 +191,17 @@ def test_a_sentence_over_its_time_is_nan_and_reported(
 ) -> None:
     metric = Spice(tokenizer="none", cache=cache, heap_mib=1031, sentence_seconds=1e-9)
     long = " and ".join(["a man with a dog in a park near the old town"] * 12)
-    assert np.isnan(scores_of(metric, images([[long]]), ["a dog"])).all()
+    with closing(ready(metric, images([[long]]))) as scorer:
+        assert np.isnan(scorer.score(["a dog"], np.array([0]))).all()
+        process = scorer.parser._process
     assert "not done in time" in caplog.text
-    assert gone("-Xmx1031m")
+    assert gone(process.pid)
 
 
 @pytest.mark.java
-def test_too_small_a_heap_shows_stderr_and_leaves_no_jvm(cache: Path) -> None:
-    parser = SpiceParser(cache, heap=33, threads=1)
+def test_too_small_a_heap_shows_stderr(cache: Path) -> None:
     with pytest.raises(JavaError, match=r"OutOfMemoryError|heap"):
-        parser(["a dog"])
-    assert gone("-Xmx33m")
+        SpiceParser(cache, heap=33, threads=1)(["a dog"])
 
 
 Tuples = list[list[str]]

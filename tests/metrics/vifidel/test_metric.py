@@ -28,7 +28,6 @@ from metaeval.config import build, compose_config
 from metaeval.corruptions.graded.replace import Replace
 from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import InputError
-from metaeval.metrics.vifidel.distance import stop_words
 from metaeval.metrics.vifidel.metric import Detector, ObjectSources, Vifidel, Wmd
 from metaeval.runs.records import Tally
 from metaeval.runs.store import MemoryStore
@@ -253,10 +252,6 @@ def test_missing_parts_are_reported_with_a_remedy(
         assert "sklearn is not installed; pip install" in absent()
     vectors.path.unlink()
     assert f"word vectors {vectors.path} not found" in absent()
-
-
-def test_the_stop_words_are_scikit_learns() -> None:
-    assert stop_words() == text.ENGLISH_STOP_WORDS
 
 
 NAN = math.nan

@@ -19,7 +19,6 @@ from metaeval.cli.main import run_verb
 from metaeval.data.dataset import Absent
 from metaeval.data.download import DownloadError
 from metaeval.errors import ConfigError, InputError
-from metaeval.runs.store import SqliteStore
 from metaeval.text.scene_graphs import parse, spice_service
 from metaeval.text.scene_graphs.dependencies import parser as dependencies
 from metaeval.text.scene_graphs.dependencies.graph import Word, collapse, read_tuples
@@ -40,7 +39,6 @@ from metaeval.text.scene_graphs.parse import (
     CaptionGraph,
     TripletParser,
     default_cache,
-    missing_parts,
     parse_captions,
     parser_identity,
 )
@@ -51,7 +49,6 @@ from metaeval.text.scene_graphs.spice_service import (
     installed_jars,
     jar_content,
 )
-from metaeval.text.tokenizers.base import get as get_tokenizer
 
 KINDS = ("objects", "attributes", "relations")
 
@@ -158,34 +155,6 @@ def test_a_graph_from_tuples_is_as_the_command_writes_it() -> None:
     assert graph == CaptionGraph(
         ("man", "hill", "person"), (("man", "old"),), (("man", "on", "hill"),)
     )
-
-
-@pytest.mark.java
-@pytest.mark.coco
-@pytest.mark.slow
-def test_rules_agree_with_spice_on_coco(coco_root: Path, tmp_path: Path) -> None:
-    """On 200 references of val2017, which the parser has not seen, by more than `lexicon`.
-
-    Tokenised, as SPICE reads them unless `metric.spice.tokenizer=none`.
-    """
-    if absent := missing_parts("corenlp"):
-        pytest.skip(str(absent))
-    file = coco_root / "coco/annotations/captions_val2017.json"
-    annotations = json.loads(file.read_text())["annotations"]
-    chosen = np.random.default_rng(0).choice(len(annotations), 200, replace=False)
-    raw = [annotations[i]["caption"] for i in chosen]
-    captions = [" ".join(tokens) for tokens in get_tokenizer("ptb")(raw)]
-    store = SqliteStore(tmp_path / "content.sqlite")
-    theirs = parse_captions(captions, parser="corenlp", store=store)
-    assert parse_captions(captions[:3], parser="corenlp", store=store) == theirs[:3]
-    first, best = (agreement(parse_captions(captions, parser=p), theirs) for p in OURS)
-    assert best["objects"] >= 0.90
-    assert best["attributes"] >= 0.75
-    assert best["relations"] >= 0.62
-    assert best["relations"] > first["relations"]
-
-
-OURS = ("lexicon", "perceptron")
 
 
 def agreement(ours: list[CaptionGraph], theirs: list[CaptionGraph]) -> dict[str, float]:

@@ -12,7 +12,6 @@ import pytest
 from metaeval.config import component, compose_config
 from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import Objects
-from metaeval.data.scenes import load_scenes
 from metaeval.errors import ConfigError
 from metaeval.vision.regions.base import Regions, stack_regions
 from metaeval.vision.regions.bottomup import BottomUpRegions
@@ -137,13 +136,6 @@ def test_coco(coco_root: Path, split: str) -> None:
     # areas descend, and padding is 0
     assert (np.diff(regions.features[:, 1:, 87], axis=1) <= 0).all()
     assert 0 <= regions.boxes.min() <= regions.boxes.max() <= 1
-
-
-def test_scenes_have_regions() -> None:
-    data = load_scenes(n=40)
-    assert GoldRegions().missing(data) is None
-    labels = [sorted(names[1:]) for names in GoldRegions().load(data).labels]
-    assert labels == [sorted(data.part("objects")[i].labels) for i in data.image_ids]
 
 
 @pytest.mark.parametrize(
