@@ -7,6 +7,7 @@ read the parameters and nothing else.
 import numpy as np
 import numpy.typing as npt
 import torch
+from scipy.special import softmax
 
 from metaeval.metrics.faier.network import FaierNetwork, FaierShape, ParsedCaptions
 from metaeval.text.vocabulary import SPECIAL, Vocabulary
@@ -57,21 +58,13 @@ class Loops:
         self.shape = of.shape
 
     def gru(self, name: str, inputs: list[Vector], direction: str = "") -> list[Vector]:
-        """Cho et al.: reset gate, update gate, candidate state (its bias inside the reset)."""
-        w_ih, w_hh, b_ih, b_hh = (
-            self.p[f"{name}.{kind}_l0{direction}"]
-            for kind in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
-        )
-        d = w_hh.shape[1]
-        h, states = np.zeros(d), []
+        """The states of torch's own cell, one step after the other."""
+        kinds = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+        weights = [torch.from_numpy(self.p[f"{name}.{kind}_l0{direction}"]) for kind in kinds]
+        states = [weights[1].new_zeros(1, weights[1].shape[1])]
         for x in inputs:
-            from_x, from_h = w_ih @ x + b_ih, w_hh @ h + b_hh
-            reset = 1 / (1 + np.exp(-(from_x[:d] + from_h[:d])))
-            update = 1 / (1 + np.exp(-(from_x[d : 2 * d] + from_h[d : 2 * d])))
-            new = np.tanh(from_x[2 * d :] + reset * from_h[2 * d :])
-            h = (1 - update) * new + update * h
-            states.append(h)
-        return states
+            states.append(torch.gru_cell(torch.from_numpy(x)[None], states[-1], *weights))
+        return [state[0].numpy() for state in states[1:]]
 
     def both_ways(self, name: str, ids: list[int]) -> tuple[list[Vector], Vector]:
         """States of a sequence of words, and its last state, the two directions averaged."""
@@ -147,8 +140,3 @@ class Loops:
             z = self.union(level, seen[level], said) if seen else self.said(level, said)
             scores.append(float(np.mean([max(zi @ h for zi in z) for h in nodes])))
         return scores
-
-
-def softmax(logits: list[float]) -> Vector:
-    powers = np.exp(np.array(logits) - max(logits))
-    return powers / powers.sum()

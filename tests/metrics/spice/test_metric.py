@@ -145,19 +145,16 @@ def test_a_column_says_what_it_is(parser: str, model: str | None) -> None:
     assert {part.model for part in parts} == {model}
 
 
-def test_auto_is_corenlp_where_it_is_installed(cache: Path) -> None:
-    metric, corenlp = Spice(cache=cache), Spice(parser="corenlp", cache=cache)
-    assert metric.columns == corenlp.columns
-    data = CHILDREN.dataset
-    assert bound(metric, data).signatures == bound(corenlp, data).signatures
-
-
-def test_auto_uses_the_rules_elsewhere_and_names_them(tmp_path: Path) -> None:
+@pytest.mark.parametrize("parser", ["corenlp", "perceptron"])
+def test_auto_is_corenlp_where_it_is_installed_and_the_rules_elsewhere(
+    parser: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
     """A machine without CoreNLP has a row too, and the row does not pass for SPICE's."""
-    metric, rules = Spice(cache=tmp_path), Spice(parser="perceptron", cache=tmp_path)
-    assert metric.columns == rules.columns
-    data = CHILDREN.dataset
-    assert bound(metric, data).signatures == bound(rules, data).signatures
+    folder = request.getfixturevalue("cache") if parser == "corenlp" else tmp_path
+    metric, named = Spice(cache=folder), Spice(parser=parser, cache=folder)
+    assert metric.columns == named.columns
+    one, other = (bound(each, CHILDREN.dataset) for each in (metric, named))
+    assert one.signatures == other.signatures
     assert list(tmp_path.iterdir()) == []
 
 
