@@ -87,6 +87,10 @@ def test_no_image_that_was_learned_from_is_scored(tmp_path: Path) -> None:
     other = dataset([1, 2], captions=[["another caption"], ["and another"]])
     assert found.overlap(other).tolist() == [True, False]
     assert found.overlap(dataset(["1", "x"])).tolist() == [True, False]
+    # a scene is its id and its caption, however many references come with it
+    scenes = weights(tmp_path / "s", load_scenes(split="dev", n=30))
+    assert scenes.overlap(load_scenes(split="dev", n=30, n_references=2)).all()
+    assert not scenes.overlap(load_scenes(split="val", n=30)).any()
 
 
 def test_the_choice(place: Path) -> None:

@@ -34,6 +34,7 @@ from tests.metrics.ngram.ngram_cases import (
     NASTY,
     Case,
     oracle,
+    prepared,
     scores,
     tokenised,
 )
@@ -76,6 +77,16 @@ def test_documents_are_images_or_what_a_protocol_counts() -> None:
         assert score == pytest.approx(expected, abs=1e-12)
         signatures |= set(scorer.signatures)
     assert len(signatures) == 3
+
+
+def test_unknown_words_do_not_lean_on_each_other() -> None:
+    """Words outside the corpus are numbered call by call; their order must not enter the sums."""
+    scorer = prepared(Cider(tokenizer="whitespace"), NASTY)
+    mixed = "a zwei b drei zwei vier drei zwei dog vier fünf a a"
+    alone = scorer.score([mixed], np.array([0]))
+    after = scorer.score(["fünf vier drei zwei x y z", mixed], np.array([0, 0]))[1:]
+    assert alone.tobytes() == after.tobytes()
+    assert alone[0, 0] > 0
 
 
 def test_a_single_image_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:

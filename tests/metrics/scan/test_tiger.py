@@ -238,7 +238,7 @@ def test_worked_by_hand(
 ) -> None:
     found, ranks, weights = numbers(reference, candidate, ALL[:, : reference.size])
     assert [ranks[0], weights[0], found[0]] == pytest.approx(expected, abs=near)
-    assert numbers(np.full((1, 4), 0.4), CANDIDATE, ALL)[1] == 1
+    assert numbers(np.full((1, 4), 0.4), CANDIDATE, ALL)[1][0] == 1
 
 
 @pytest.mark.parametrize("tau", [0.5, 1.5])
@@ -258,13 +258,13 @@ def test_random_vectors_against_the_definitions(tau: float, gains: str) -> None:
 
 
 def test_a_vector_of_zeros_has_no_norm_term_and_raw_gains_below_0_no_best() -> None:
-    assert math.isnan(numbers(-REFERENCE, CANDIDATE, ALL, 1.5, RAW)[1])
-    assert math.isfinite(numbers(-REFERENCE, CANDIDATE, ALL)[1])
+    assert math.isnan(numbers(-REFERENCE, CANDIDATE, ALL, 1.5, RAW)[1][0])
+    assert math.isfinite(numbers(-REFERENCE, CANDIDATE, ALL)[1][0])
     zero = np.zeros((1, 4))
-    assert numbers(zero, zero, ALL)[2] == 0.5
+    assert numbers(zero, zero, ALL)[2][0] == 0.5
     kl = -math.log(4) - np.log(np.exp(CANDIDATE) / np.exp(CANDIDATE).sum()).mean()
     expected = pytest.approx(1 / (1 + math.exp(1.5 * kl)), abs=1e-12)
-    assert numbers(zero, CANDIDATE, ALL)[2] == expected
+    assert numbers(zero, CANDIDATE, ALL)[2][0] == expected
 
 
 WORDS = ("dog", "ball", "a", "red", "runs")
