@@ -91,7 +91,7 @@ def precision_of(dtype: DataType) -> float:
     return {"float32": NETWORK_PRECISION, "float16": 1e-3, "bfloat16": 1e-2}[dtype]
 
 
-def to_device(device: torch.device, *arrays: npt.NDArray[Any]) -> tuple[torch.Tensor, ...]:
+def to_device(device: torch.device | str, *arrays: npt.NDArray[Any]) -> tuple[torch.Tensor, ...]:
     """The arrays as tensors on the device: the one place where a batch goes there."""
     import torch
 

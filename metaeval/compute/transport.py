@@ -51,11 +51,8 @@ def flows(cost: Floats, supply: Floats, demand: Floats) -> Floats:
 
 def costs(cost: Floats, flow: Floats) -> Floats:
     """[P] What the flows cost per unit of mass, summed in an order that padding does not change."""
-    total, mass = np.zeros(cost.shape[2]), np.zeros(cost.shape[2])
-    for i in range(cost.shape[0]):
-        for j in range(cost.shape[1]):
-            total += cost[i, j] * flow[i, j]
-            mass += flow[i, j]
+    each = (cost * flow).reshape(-1, cost.shape[2]), flow.reshape(-1, cost.shape[2])
+    total, mass = (np.cumsum(values, axis=0)[-1] for values in each)
     return total / mass
 
 

@@ -21,7 +21,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +32,7 @@ from metaeval.runs.environment import hidden
 from metaeval.runs.records import GOLD_OBJECTS, ScoreColumn, TrainingFacts, seen_as
 from metaeval.runs.source import UNSAVED, source_digest
 from metaeval.runs.store import Store, content_digest
-from metaeval.text.language import UNSPACED, language_of, tokenizer_for
+from metaeval.text.language import TOKENIZERS, UNSPACED, language_of
 
 if TYPE_CHECKING:
     from metaeval.vision.regions.boxes import FileRegions
@@ -194,7 +194,7 @@ class Metric(ABC):
             return Absent(
                 "language",
                 f"its tokenizer splits at spaces, which captions in '{language}' do not have",
-                f"metric.{self.name}.tokenizer={tokenizer_for(language)} (or char)",
+                f"metric.{self.name}.tokenizer={TOKENIZERS.get(language, 'char')} (or char)",
             )
         return None
 
@@ -315,14 +315,21 @@ class Scorer(ABC):
     def prepare(self) -> None:  # noqa: B027  (some need nothing)
         """Compute, once, all that depends on references and images but not on candidates."""
 
-    @abstractmethod
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
         """Score n captions, caption j against image `image_index[j]` of the dataset.
 
         Returns float64 [n, len(columns)]. NaN where a caption cannot be scored; never a silent 0.
         The score of a caption must not depend on the others in the call, except within the
-        precision that its column declares.
+        precision that its column declares. By default each is scored by `score_caption`.
         """
+        scores = np.empty((len(captions), len(self.columns)))
+        for row, (caption, i) in enumerate(zip(captions, image_index.tolist(), strict=True)):
+            scores[row] = self.score_caption(caption, i)
+        return scores
+
+    def score_caption(self, caption: str, image_index: int) -> float | Sequence[float]:
+        """Score one caption: a number for each column, or one for all of them."""
+        raise NotImplementedError
 
     def tally(
         self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
@@ -517,25 +524,32 @@ class StatisticsAdapter(Metric):
         if isinstance(scorer, Absent):
             return scorer
         columns = seen_as(self.columns, scorer.columns)
-        return _StatisticsScorer(columns, cast(SummableScorer, scorer))
+        return _StatisticsScorer(columns, scorer.settings, scorer)
 
 
-class _StatisticsScorer(Scorer):
-    """Hands out what a scorer's scores are made of; its identity is that of the scores."""
+class WrappedScorer(Scorer):
+    """A scorer of what another scorer, `inner`, gives."""
 
-    def __init__(self, columns: Sequence[ScoreColumn], scorer: SummableScorer) -> None:
-        super().__init__(columns, scorer.settings)
-        self.batch_size, self.foreign = scorer.batch_size, scorer.foreign
-        self._scorer = scorer
+    def __init__(
+        self, columns: Iterable[ScoreColumn], settings: Mapping[str, object], inner: Scorer
+    ) -> None:
+        super().__init__(columns, settings)
+        self.batch_size, self.foreign, self.inner = inner.batch_size, inner.foreign, inner
 
     def context(self, index: int) -> bytes:
-        return self._scorer.context(index)
+        return self.inner.context(index)
 
     def prepare(self) -> None:
-        self._scorer.prepare()
-
-    def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
-        return self._scorer.statistics(captions, image_index)
+        self.inner.prepare()
 
     def close(self) -> None:
-        self._scorer.close()
+        self.inner.close()
+
+
+class _StatisticsScorer(WrappedScorer):
+    """Hands out what a scorer's scores are made of; its identity is that of the scores."""
+
+    inner: SummableScorer
+
+    def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
+        return self.inner.statistics(captions, image_index)

@@ -6,6 +6,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from difflib import SequenceMatcher
 from itertools import pairwise
 
 import numpy as np
@@ -28,7 +29,6 @@ from metaeval.text.tokenizers import base as tokenizers
 
 Line = tuple[str | int, ...]  # words, with numbers for start, end and unknown words
 
-_EDGE = "\x1f"  # between words: none contains it
 _START, _END, _UNKNOWN = 0, 1, 2  # in a `Line`
 
 
@@ -66,13 +66,10 @@ class RandomScorer(Scorer):
     def context(self, index: int) -> bytes:
         return repr(self._ids[index]).encode()
 
-    def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
-        scores = np.empty((len(captions), 1))
-        for j, (caption, image) in enumerate(zip(captions, image_index.tolist(), strict=True)):
-            content = f"{self._seed}\0{self._ids[image]!r}\0{caption}".encode()
-            digest = hashlib.sha256(content).digest()
-            scores[j] = (int.from_bytes(digest[:8], "big") >> 11) / 2**53
-        return scores
+    def score_caption(self, caption: str, image_index: int) -> float:
+        content = f"{self._seed}\0{self._ids[image_index]!r}\0{caption}".encode()
+        digest = hashlib.sha256(content).digest()
+        return (int.from_bytes(digest[:8], "big") >> 11) / 2**53
 
 
 class Length(Metric):
@@ -116,9 +113,8 @@ class LengthScorer(Scorer):
     def context(self, index: int) -> bytes:
         return b""
 
-    def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
-        lengths = [self._sign * len(tokens) for tokens in self._tokenizer(captions)]
-        return np.array(lengths, dtype=np.float64).reshape(-1, 1)
+    def score_caption(self, caption: str, image_index: int) -> float:
+        return self._sign * len(self._tokenizer([caption])[0])
 
 
 class LongestCopy(Metric):
@@ -146,42 +142,27 @@ class LongestCopy(Metric):
     def bind(
         self, dataset: CaptionDataset, store: Store | None = None
     ) -> LongestCopyScorer | Absent:
-        return self.missing_part(dataset) or LongestCopyScorer(self, dataset)
+        settings = {"tok": self.tokenizer.signature, "v": 1}
+        return self.missing_part(dataset) or LongestCopyScorer(self, settings, dataset)
 
 
 class LongestCopyScorer(ReferenceScorer):
     """Runs of words shared with the references of a dataset."""
 
-    def __init__(self, metric: LongestCopy, dataset: CaptionDataset) -> None:
-        settings = {"tok": metric.tokenizer.signature, "v": 1}
-        super().__init__(metric, settings, dataset)
-        self._tokenizer = metric.tokenizer
+    metric: LongestCopy
 
     def prepare(self) -> None:
-        references = self._tokenizer.of_groups(self.dataset.references)
-        self._references = ["".join(map(_joined, group)) for group in references]
+        self._references = self.metric.tokenizer.of_groups(self.dataset.references)
 
-    def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
-        scores = np.full((len(captions), 1), np.nan)
-        texts = self._tokenizer(captions)
-        for row, (words, image) in enumerate(zip(texts, image_index.tolist(), strict=True)):
-            if references := self._references[image]:
-                scores[row] = _longest_run(words, references) / max(len(words), 1)
-        return scores
+    def score_caption(self, caption: str, image_index: int) -> float:
+        (words,) = self.metric.tokenizer([caption])
+        runs = (_longest_run(words, reference) for reference in self._references[image_index])
+        return max(runs, default=np.nan) / max(len(words), 1)
 
 
-def _joined(words: Sequence[str]) -> str:
-    """Words as one text in which a run of them is found, and no other."""
-    return _EDGE + "".join(word + _EDGE for word in words)
-
-
-def _longest_run(words: Sequence[str], text: str) -> int:
-    """The length of the longest run of words that is in a text of `_joined`."""
-    longest = 0
-    for start in range(len(words)):
-        while start + longest < len(words) and _joined(words[start : start + longest + 1]) in text:
-            longest += 1
-    return longest
+def _longest_run(words: Sequence[str], reference: Sequence[str]) -> int:
+    """The length of the longest run of words that two texts share."""
+    return SequenceMatcher(None, words, reference, autojunk=False).find_longest_match().size
 
 
 class BigramModel(Metric):

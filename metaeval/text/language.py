@@ -42,7 +42,9 @@ def language_of(dataset: CaptionDataset) -> str | None:
     """
     if dataset.language is not None:
         return dataset.language
-    return dataset.derive("language", lambda: detect_language(_texts(dataset)))
+    # of datasets that are documents of references alone, all references
+    references = (text for group in dataset.references for text in group)
+    return dataset.derive("language", lambda: detect_language([*dataset.human, *references]))
 
 
 def detect_language(texts: Iterable[str]) -> str | None:
@@ -75,16 +77,6 @@ def detect_language(texts: Iterable[str]) -> str | None:
     language, n = votes.most_common(1)[0]
     needed = len(chunks) // 2 + 1 if 2 * unspaced > letters else len(chunks)
     return language if n >= needed else None
-
-
-def tokenizer_for(language: str) -> str:
-    """The tokenizer that fits a language without spaces."""
-    return TOKENIZERS.get(language, "char")
-
-
-def _texts(dataset: CaptionDataset) -> Sequence[str]:
-    """The human captions; of datasets that are documents of references alone, all references."""
-    return [*dataset.human, *(text for group in dataset.references for text in group)]
 
 
 _END = re.compile(r"(?:[.!?]|[。！？])+[\"'”’)\]」』]*$")

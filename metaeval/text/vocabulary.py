@@ -49,8 +49,6 @@ class Vocabulary:
         self._numbers = {word: i for i, word in enumerate(self.words)}
         if self.words[:4] != SPECIAL:
             raise ValueError(f"the first four words must be {', '.join(SPECIAL)}")
-        if len(self._numbers) != len(self.words):
-            raise ValueError("a vocabulary has no word twice")
         if tokenizer not in (PTB, NLTK):
             raise ValueError(f"the tokenizer must be '{PTB}' or '{NLTK}', not {tokenizer!r:.40}")
 

@@ -273,8 +273,8 @@ class PretrainedWeights:
         """
         try:
             model = make(shape(**self.card["shape"]))
-        except (KeyError, TypeError) as error:
-            problem = f"is not the shape of {what} ({error})"
+        except (KeyError, TypeError, ValueError, RuntimeError, ZeroDivisionError) as error:
+            problem = f"is not the shape of {what} ({one_line(error)})"
             raise InputError(problem, file=self.folder / CARD, field="shape") from None
         load_weights(model, self.state(), self.folder / WEIGHTS)
         model.eval()

@@ -29,7 +29,7 @@ exact = {"rtol": 0, "atol": 1e-12}
     ("theirs", "torch_metric", "module", "options"),
     [
         (CocoCider(), CiderScore, CiderModule, {}),
-        (CocoBleu(2), BleuScore, BleuModule, {"max_n": 2}),
+        (CocoBleu(4), BleuScore, BleuModule, {"max_n": 4}),
     ],
 )
 def test_scores_are_pycocoevalcaps_in_both_libraries(

@@ -36,22 +36,16 @@ CPU = torch.device("cpu")
 def test_every_item_once_also_when_memory_runs_out(n: int) -> None:
     done: list[int] = []
 
-    def work(start: int, stop: int, size: int) -> None:
-        if size > 10:
+    def work(start: int, stop: int, size: int, most: int = 10) -> None:
+        if size > most:
             raise torch.cuda.OutOfMemoryError
         assert stop - start <= size
         done.extend(range(start, stop))
 
     assert in_batches(n, 64, work) == (64 if n == 0 else 8)
     assert done == list(range(n))
-
-
-def test_one_item_that_does_not_fit_is_an_error() -> None:
-    def work(start: int, stop: int, size: int) -> None:
-        raise torch.cuda.OutOfMemoryError
-
-    with pytest.raises(torch.cuda.OutOfMemoryError):
-        in_batches(5, 4, work)
+    with pytest.raises(torch.cuda.OutOfMemoryError):  # one item that does not fit
+        in_batches(n + 1, 64, partial(work, most=0))
 
 
 def test_what_was_used_is_remembered_until_forgotten() -> None:

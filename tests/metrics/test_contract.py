@@ -269,7 +269,11 @@ OBJECTS, VECTORS = {"regions": GoldRegions()}, {"vectors": MiniLmVectors()}
         (Faier, {**OBJECTS, "references": True}, "Faier.references: "),
         (Faier, {**OBJECTS, "calibrate": True, "references": 0}, "calibrate needs references"),
         (Faier, {**OBJECTS, "variant": "aier", "references": 0}, "variant=aier needs references"),
-        (Faier, {**OBJECTS, "parser": "magic"}, "unknown metric.faier.parser 'magic'"),
+        (
+            Faier,
+            {**OBJECTS, "parser": "magic"},
+            "parser: 'magic' is not one of auto, corenlp, perceptron",
+        ),
         (Faier, {**OBJECTS, "device": "gpu"}, "device: 'gpu' is not auto, cpu"),
     ],
 )

@@ -52,6 +52,7 @@ def candidates(data: CaptionDataset) -> tuple[list[str], np.ndarray]:
         ("a dog", [()] * 3, True),
         ("", [("",)] * 3, True),
         ("", [("a dog",), ("a cat",), ()], False),
+        ("", [("a cat",), (), ()], True),  # of one image alone
     ],
 )
 def test_a_bigram_model_needs_text_of_other_images(
@@ -145,17 +146,11 @@ def test_two_documents_of_one_photograph_are_one_image() -> None:
         assert score == pytest.approx(math.log(expected), abs=1e-12)
 
 
-def test_brevity_is_minus_length() -> None:
-    data = dataset()
-    brevity, length = (
-        scores_of(metric("whitespace"), data, *candidates(data)) for metric in (Brevity, Length)
-    )
-    np.testing.assert_array_equal(brevity, -length)
-    assert Brevity().columns[0].control
-
-
-def test_one_image_has_no_other_captions() -> None:
-    assert "other images" in BigramModel().bind(images([["a cat"]])).reason
+@pytest.mark.parametrize(("metric", "sign"), [(Length, 1), (Brevity, -1)])
+def test_length_counts_words_without_punctuation(metric: type[Length], sign: int) -> None:
+    found = scores_of(metric(), dataset(), ["A man, a plan.", "", "one"])
+    assert (found * sign).tolist() == [[4], [0], [1]]
+    assert metric().columns[0].control
 
 
 def plain_copy(text: str, references: tuple[str, ...]) -> float:
@@ -185,10 +180,6 @@ def test_the_longest_copy_is_its_definition() -> None:
     expected = [plain_copy(t, data.references[int(i)]) for t, i in zip(texts, images, strict=True)]
     np.testing.assert_array_equal(found, expected)
     assert 0 < np.nanmean(expected) < 1
-
-
-def test_length_counts_words_without_punctuation() -> None:
-    assert scores_of(Length(), dataset(), ["A man, a plan.", "", "one"]).tolist() == [[4], [0], [1]]
 
 
 def test_random_scores_are_uniform_and_follow_the_content_alone() -> None:

@@ -102,6 +102,7 @@ OTHER: dict[str, Any] = {
     "scores.captions": "<captions>",
     "bank.folder": "<bank2>",
     "references": 2,
+    "meteor_nltk.references": "mean",
     "torchmetrics.references": "each",
     "evaluate.references": "each",
     "torchmetrics.columns": ["chrf"],

@@ -1,62 +1,28 @@
 """Corpus scores against the packages that the field's corpus scores come from."""
 
-import json
 from contextlib import closing
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 import sacrebleu
-from pycocoevalcap.bleu.bleu import Bleu as CocoBleu
-from pycocoevalcap.cider.cider import Cider as CocoCider
-from pycocoevalcap.rouge.rouge import Rouge as CocoRouge
 
-from metaeval.data.coco.load import load_coco
 from metaeval.metrics.base import (
-    Metric,
     Statistics,
     StatisticsAdapter,
     SummableMetric,
 )
 from metaeval.metrics.ngram.bleu import Bleu
-from metaeval.metrics.ngram.cider import Cider
-from metaeval.metrics.ngram.rouge import RougeL
 from metaeval.metrics.ngram.sacrebleu import SacreBleu
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions, system_scores
-from metaeval.stats.significance.paired_bootstrap import mean_of_sums, parts_of_means, system_score
-from metaeval.text.tokenizers import base as tokenizers
+from metaeval.stats.significance.paired_bootstrap import system_score
 from tests.metrics.metric_cases import bound
 from tests.metrics.ngram.ngram_cases import BASEBALL, CHILDREN, NASTY, Case, prepared, scores
 
+
 # A mean or a sum of 5,000 terms, added in another order than the oracle's (ours is exact), may
 # differ in the last bits; nothing else may. BLEU's and METEOR's sums are of whole numbers.
-TOLERANCE = 1e-12
-
-
-@pytest.fixture(scope="module")
-def updown(coco_root: Path) -> Case:
-    """One captioner's whole file, against the five human captions of each Karpathy test image."""
-    dataset = load_coco("coco", captions=coco_root / "coco/annotations/captions_karpathy_test.json")
-    records = json.loads((coco_root / "coco/captioners/updown.json").read_text())
-    captions = {record["image_id"]: record["caption"] for record in records}
-    references = tuple(
-        (human, *others) for human, others in zip(dataset.human, dataset.references, strict=True)
-    )
-    return Case(references, (tuple(captions[i] for i in dataset.image_ids),))
-
-
-@pytest.fixture(scope="module")
-def tokens(updown: Case) -> tuple[dict[int, list[str]], dict[int, list[str]]]:
-    """References and captions as pycocoevalcap's scorers take them: PTB tokens, joined."""
-    tokenizer = tokenizers.get("ptb")
-    references = {
-        i: [" ".join(t) for t in tokenizer(texts)] for i, texts in enumerate(updown.references)
-    }
-    return references, {i: [" ".join(t)] for i, t in enumerate(tokenizer(updown.captions))}
-
-
 def statistics(metric: SummableMetric, case: Case) -> Statistics:
     with closing(prepared(metric, case)) as scorer:
         return scorer.statistics(case.captions, case.index)
@@ -66,38 +32,6 @@ def corpus(metric: SummableMetric, case: Case) -> npt.NDArray[np.float64]:
     return system_score(
         statistics(metric, case), lambda sums: metric.of_statistics(sums, corpus=True)
     )
-
-
-def mean(metric: Metric, case: Case) -> float:
-    return float(system_score(parts_of_means(scores(metric, case)), mean_of_sums)[0])
-
-
-Tokens = tuple[dict[int, list[str]], dict[int, list[str]]]
-
-
-@pytest.mark.slow
-@pytest.mark.coco
-def test_bleu_of_a_captioner_equals_pycocoevalcap(updown: Case, tokens: Tokens) -> None:
-    expected, _ = CocoBleu(4).compute_score(*tokens, verbose=0)
-    both = corpus(Bleu(unsmoothed=True), updown)
-    np.testing.assert_allclose(both[:4], expected, rtol=TOLERANCE)
-    # the constants 1e-15 and 1e-9 are negligible against 50,000 n-grams
-    np.testing.assert_allclose(both[4:], expected[1:], rtol=1e-9)
-
-
-@pytest.mark.slow
-@pytest.mark.coco
-def test_rouge_and_cider_of_a_captioner_equal_pycocoevalcap(updown: Case, tokens: Tokens) -> None:
-    assert mean(RougeL(), updown) == pytest.approx(CocoRouge().compute_score(*tokens)[0], rel=1e-12)
-    assert mean(Cider(), updown) == pytest.approx(CocoCider().compute_score(*tokens)[0], rel=1e-9)
-
-
-@pytest.mark.slow
-@pytest.mark.coco
-def test_sacrebleu_of_a_captioner_equals_sacrebleu(updown: Case) -> None:
-    streams = [list(stream) for stream in zip(*updown.references, strict=True)]
-    expected = sacrebleu.corpus_bleu(list(updown.captions), streams).score / 100
-    np.testing.assert_allclose(corpus(SacreBleu(), updown), [expected], rtol=TOLERANCE)
 
 
 @pytest.mark.parametrize("case", [BASEBALL, CHILDREN, NASTY])

@@ -84,21 +84,6 @@ def test_a_wrong_file_is_one_line(tmp_path: Path, value: Any, message: str) -> N
         Vocabulary.load(path)
 
 
-@pytest.mark.parametrize(
-    ("words", "tokenizer", "message"),
-    [
-        (["dog"], "ptb", "first four words"),
-        ([*SPECIAL, "dog", "dog"], "ptb", "vocabulary"),
-        (SPECIAL, "moses", "tokenizer"),
-    ],
-)
-def test_a_vocabulary_that_makes_no_sense_is_refused(
-    words: list[str], tokenizer: str, message: str
-) -> None:
-    with pytest.raises(ValueError, match=message):
-        Vocabulary(words, tokenizer)
-
-
 @given(st.lists(st.integers(0, 20), max_size=30), st.integers(1, 25))
 def test_runs_contain_every_text_once_within_the_stated_cost(costs: list[int], most: int) -> None:
     runs = list(runs_of_cost(np.array(costs, dtype=np.int64), most))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -17,11 +17,11 @@ from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.metrics.adapters.own import OwnMetric, OwnScorer, check_returned_scores
 from metaeval.metrics.base import FOREIGN_BATCH, Scores
+from metaeval.options import checked
 from metaeval.readers.files import user_path
 from metaeval.runs.source import imported
 from metaeval.runs.store import Store
 
-REFERENCES = ("all", "each")
 _GIVEN = frozenset({"references"})
 
 OneScore = Callable[[str, list[str]], Any]
@@ -48,11 +48,8 @@ class LibraryMetric(OwnMetric):
 
     library: str
 
-    def __init__(self, name: str, references: str = "all", **own: Any) -> None:
-        if references not in REFERENCES:
-            raise ConfigError(
-                f"{name}: references is '{references}', not {' or '.join(REFERENCES)}"
-            )
+    @checked
+    def __init__(self, name: str, references: Literal["all", "each"] = "all", **own: Any) -> None:
         super().__init__(name, **own)
         self.references = references
 

@@ -10,10 +10,9 @@ import time
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, wait
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, TypedDict, Unpack
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -34,28 +33,19 @@ from metaeval.runs.records import ScoreColumn
 from metaeval.runs.source import source_digest
 from metaeval.runs.store import Store, content_digest
 from metaeval.text.tokenizers import base as tokenizers
+from metaeval.text.tokenizers.base import joined_tokens
 
 log = logging.getLogger(__name__)
 
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 30.0  # seconds before a call is repeated
 
 
-class CallOptions(TypedDict, total=False):
-    """Options of every metric that users bring; see `OwnMetric`."""
-
-    on_error: Literal["raise", "nan"]
-    retries: NonNegativeInt
-    timeout: Positive | None
-
-
-@checked
-@dataclass
-class Calls:
+class Calls(NamedTuple):
     """How calls are made; the fields are options of `OwnMetric`."""
 
-    on_error: Literal["raise", "nan"] = "raise"
-    retries: NonNegativeInt = 0
-    timeout: Positive | None = None
+    on_error: Literal["raise", "nan"]
+    retries: int
+    timeout: float | None
 
     def repeated(self, function: Callable[[], Any]) -> Any:
         """What a function returns, called again as often as allowed while it fails."""
@@ -116,6 +106,7 @@ class OwnMetric(Metric):
         Seconds after which a call counts as failed; `None` waits for ever.
     """
 
+    @checked
     def __init__(
         self,
         name: str,
@@ -125,7 +116,9 @@ class OwnMetric(Metric):
         tokenizer: str | None = None,
         options: Mapping[str, Any] | None = None,
         files: Sequence[str] = (),
-        **calls: Unpack[CallOptions],
+        on_error: Literal["raise", "nan"] = "raise",
+        retries: NonNegativeInt = 0,
+        timeout: Positive | None = None,
     ) -> None:
         self.name = name  # type: ignore[misc]  # of this object: there may be several in a run
         self.names = tuple(columns) if columns else (name,)
@@ -134,7 +127,7 @@ class OwnMetric(Metric):
         self.tokenizer = tokenizers.get(tokenizer) if tokenizer else None
         self.options = dict(options or {})
         self.files = tuple(str(file) for file in files)
-        self.calls = Calls(**calls)
+        self.calls = Calls(on_error, retries, timeout)
 
     @property
     def columns(self) -> tuple[ScoreColumn, ...]:
@@ -163,12 +156,6 @@ class OwnMetric(Metric):
         kind = code if hasattr(code, "__qualname__") else type(code)
         settings["of"] = f"{kind.__module__}.{kind.__qualname__}"
         return settings
-
-    def texts(self, captions: Sequence[str]) -> list[str]:
-        """The captions as the code is to see them."""
-        if self.tokenizer is None:
-            return list(captions)
-        return [" ".join(tokens) for tokens in self.tokenizer(captions)]
 
 
 class OwnScorer(Scorer):
@@ -213,7 +200,8 @@ class OwnScorer(Scorer):
         return content_digest([part.hex() for part in parts])
 
     def prepare(self) -> None:
-        self.references = [self.metric.texts(group) for group in self.dataset.references]
+        tokenizer = self.metric.tokenizer
+        self.references = [joined_tokens(tokenizer, group) for group in self.dataset.references]
 
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
         scores = np.full((len(captions), len(self.columns)), np.nan)
@@ -225,7 +213,7 @@ class OwnScorer(Scorer):
             and ("images" not in self.given or self.paths[i] is not None)
         ]
         if rows:
-            texts = self.metric.texts([captions[k] for k in rows])
+            texts = joined_tokens(self.metric.tokenizer, [captions[k] for k in rows])
             self._failed: list[int] = []
             scores[rows] = self.values(texts, image_index[rows])
             self.temporary[[rows[k] for k in self._failed]] = True
@@ -437,10 +425,10 @@ class FileScorer(Scorer):
     def context(self, index: int) -> bytes:
         return content_digest([self._ids[index] or "", *self.dataset.references[index]])
 
-    def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
-        nothing = (np.nan,) * len(self.columns)
-        rows = [self._known(c, i) or nothing for c, i in zip(captions, image_index, strict=True)]
-        return np.array(rows, dtype=np.float64).reshape(len(captions), len(self.columns))
+    def score_caption(self, caption: str, image_index: int) -> float | tuple[float, ...]:
+        """The scores of a caption, which its system may follow (`join_pair`)."""
+        item = self._item(caption, image_index)
+        return np.nan if item is None else self.files.of(item, split_pair(caption)[1])
 
     def tally(
         self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
@@ -486,11 +474,6 @@ class FileScorer(Scorer):
             f"{half} {ours!r:.80} in the dataset, {theirs!r:.80} in the file",
             "write image_id and caption as the run with metrics=[] exports them",
         )
-
-    def _known(self, text: str, index: int) -> tuple[float, ...] | None:
-        """The scores of a caption, which its system may follow (`join_pair`)."""
-        item = self._item(text, index)
-        return None if item is None else self.files.of(item, split_pair(text)[1])
 
     def _item(self, text: str, index: int) -> Item | None:
         """The record of the file that a caption has its scores of."""

@@ -21,7 +21,7 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -39,12 +39,8 @@ from metaeval.runs.files import file_sha256
 from metaeval.runs.records import ScoreColumn, TrainingFacts
 from metaeval.runs.store import Store, content_digest
 from metaeval.text.transformers import hub
-from metaeval.text.transformers.encoder import TextEncoder
+from metaeval.text.transformers.encoder import MeanEncoder, TextEncoder
 from metaeval.text.transformers.hub import TextModel
-
-if TYPE_CHECKING:
-    import torch
-
 
 _DIGITS = 4  # of a cosine in an explanation, which has one for each pair of tokens
 
@@ -293,13 +289,10 @@ class BertScorer(EncodingScorer):
         counts = np.array([len(group) for group in groups], dtype=np.intp)
         return self._rescaled(best_of_groups(f1, counts)[:, None])
 
-    def explain(self, caption: str, image_index: int) -> Mapping[str, object] | None:
-        """Which token of the caption met which token of each reference, and how alike they are."""
-        return self.explain_all([caption], np.array([image_index]))[0]
-
     def explain_all(
         self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
     ) -> list[Mapping[str, object] | None]:
+        """Which token of the caption met which token of each reference, and how alike they are."""
         groups = [self.dataset.references[i] for i in image_index.tolist()]
         # sentences of their own: what others have encoded before does not show
         corpus = self._corpus() if self.metric.idf else None
@@ -382,13 +375,6 @@ class TokenScorer(EncodingScorer):
 Floats = npt.NDArray[np.float64]
 
 
-class _StateEncoder(TextEncoder):
-    """The layer's states as they are, not of unit length."""
-
-    def vectors_of(self, states: torch.Tensor) -> torch.Tensor:
-        return states
-
-
 class SentenceScorer(TokenScorer):
     """Sentence similarity against the references of a dataset."""
 
@@ -398,9 +384,9 @@ class SentenceScorer(TokenScorer):
     form = MappingProxyType({"pooling": "mean", "refs": "max", "v": 1})
 
     @cached_property
-    def encoder(self) -> TextEncoder:
+    def encoder(self) -> MeanEncoder:
         options = self.metric.tokens
-        return _StateEncoder(self._tokens.model, self._tokens.layer, options.device, options.dtype)
+        return MeanEncoder(self._tokens.model, self._tokens.layer, options.device, options.dtype)
 
     def prepare(self) -> None:
         self._vectors: dict[str, Floats] = {}
@@ -409,24 +395,17 @@ class SentenceScorer(TokenScorer):
     def _add(self, texts: Sequence[str]) -> None:
         """Encode those of the texts that are new."""
         new = [text for text in dict.fromkeys(texts) if text not in self._vectors]
-        ids, _ = self.encoder.tokenize(new)
-
-        def keep(positions: list[int], vectors: torch.Tensor) -> None:
-            means = vectors.mean(dim=1)
-            unit = means / means.norm(dim=-1, keepdim=True)
-            for position, row in zip(positions, unit.cpu().double().numpy(), strict=True):
-                self._vectors[new[position]] = row
-
-        self.encoder.encode(ids, keep)
+        means = self.encoder.means(self.encoder.tokenize(new)[0])
+        unit = means / np.linalg.norm(means, axis=1, keepdims=True)
+        self._vectors.update(zip(new, unit.astype(np.float64), strict=True))
 
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
         self._add(captions)
-        scores = np.full((len(captions), 1), np.nan)
-        for row, (caption, image) in enumerate(zip(captions, image_index.tolist(), strict=True)):
-            if references := self.dataset.references[image]:
-                table = np.stack([self._vectors[text] for text in references])
-                scores[row] = (table @ self._vectors[caption]).max()
-        return np.asarray(np.clip(scores, -1, 1))
+        return np.clip(super().score(captions, image_index), -1, 1)
+
+    def score_caption(self, caption: str, image_index: int) -> float:
+        vectors = [self._vectors[text] for text in self.dataset.references[image_index]]
+        return (np.stack(vectors) @ self._vectors[caption]).max() if vectors else np.nan
 
     def close(self) -> None:
         self._vectors = {}

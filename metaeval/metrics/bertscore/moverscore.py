@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import string
 from collections.abc import Sequence
+from functools import cache
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -48,7 +49,7 @@ class MoverScorer(TokenScorer):
         references = [text for texts in self.dataset.references for text in texts]
         corpus = [text for texts in self.dataset.corpus() for text in texts]
         self._sentences = EncodedSentences(self._tokens.encoder, np.inf, corpus)
-        self._known: dict[str, _Sentence] = {}
+        self._sentence = cache(self._weighted)
         vocabulary = self._tokens.encoder.tokenizer.get_vocab()
         self._light = {
             number
@@ -82,19 +83,15 @@ class MoverScorer(TokenScorer):
                 scores[row] = sum(similarities) / len(similarities)
         return scores
 
-    def _sentence(self, text: str) -> _Sentence:
+    def _weighted(self, text: str) -> _Sentence:
         """The tokens of a text that have mass."""
-        if text not in self._known:
-            _, weights, vectors = self._sentences.tokens(text)
-            (ids,), _ = self._tokens.encoder.tokenize([text])
-            light = [token in self._light for token in ids]
-            mass = np.where(light, 0.0, weights)
-            weighted = np.flatnonzero(mass > 0)
-            total = mass.sum() if len(weighted) else 1.0
-            self._known[text] = _Sentence(
-                vectors[weighted].astype(np.float64), mass[weighted] / total
-            )
-        return self._known[text]
+        _, weights, vectors = self._sentences.tokens(text)
+        (ids,), _ = self._tokens.encoder.tokenize([text])
+        light = [token in self._light for token in ids]
+        mass = np.where(light, 0.0, weights)
+        weighted = np.flatnonzero(mass > 0)
+        total = mass.sum() if len(weighted) else 1.0
+        return _Sentence(vectors[weighted].astype(np.float64), mass[weighted] / total)
 
     def close(self) -> None:
         self.__dict__.pop("_sentences", None)

@@ -34,6 +34,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.compute.device import find, missing_packages, precision_of, truthy
+from metaeval.compute.stored import compute_missing
 from metaeval.data import annotated_images
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.metrics.base import CUT, Metric, Scorer, Scores, best_of_groups
@@ -41,7 +42,6 @@ from metaeval.metrics.clipscore import weights
 from metaeval.metrics.clipscore.network import TEXT_CHUNK, Clip, Vectors, tokenizer_of, too_long
 from metaeval.metrics.clipscore.weights import SCENES, SCENES_CLIP, ClipWeights
 from metaeval.options import DataType, Device, Positive, checked
-from metaeval.progress import progress_bar
 from metaeval.readers.files import user_path
 from metaeval.readers.images import READING
 from metaeval.runs.files import file_sha256
@@ -135,7 +135,7 @@ class ClipScorer(Scorer):
         }
         paths = list(files.values())
 
-        def encode(positions: Sequence[int]) -> Vectors:
+        def encode(positions: list[int]) -> Vectors:
             return self._encode_images([paths[j] for j in positions])
 
         vectors = self._cached(self._of_images, keys, encode, "encoding images", _CHUNK)
@@ -175,7 +175,7 @@ class ClipScorer(Scorer):
         """Unit vectors [n, d] of captions, the prefix put before each."""
         prefixed = [self.metric.prefix + text for text in texts]
 
-        def encode(positions: Sequence[int]) -> Vectors:
+        def encode(positions: list[int]) -> Vectors:
             return self.network.texts([prefixed[j] for j in positions])
 
         keys = [hashlib.sha256(text.encode()).digest()[:16] for text in prefixed]
@@ -186,26 +186,19 @@ class ClipScorer(Scorer):
         self,
         namespace: str,
         keys: Sequence[bytes],
-        compute: Callable[[Sequence[int]], Vectors],
+        encode: Callable[[list[int]], Vectors],
         what: str,
         chunk: int,
     ) -> Vectors:
-        """Vectors [n, d] for n keys, from the store; `compute(positions)` makes those of unknown
-        keys, `chunk` of them between two writes. `what` names the work in the progress bar.
+        """Vectors [n, d] for n keys, from the store; see `compute_missing`.
 
         A vector of NaN, for something that could not be computed, is kept too.
         """
-        known = self._store.get_many(namespace, list(dict.fromkeys(keys)))
-        first = {key: j for j, key in reversed(list(enumerate(keys)))}
-        todo = sorted(j for key, j in first.items() if key not in known)
-        with progress_bar(total=len(todo), desc=what, unit="") as bar:
-            for start in range(0, len(todo), chunk):
-                positions = todo[start : start + chunk]
-                vectors = compute(positions)
-                new = {keys[j]: vectors[k].tobytes() for k, j in enumerate(positions)}
-                self._store.put_many(namespace, new)
-                known.update(new)
-                bar.update(len(positions))
+
+        def compute(positions: list[int]) -> list[bytes]:
+            return [vector.tobytes() for vector in encode(positions)]
+
+        known = compute_missing(self._store, namespace, keys, compute, chunk=chunk, desc=what)
         if not keys:
             return np.empty((0, 0), np.float32)
         return np.stack([np.frombuffer(known[key], dtype=np.float32) for key in keys])

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
-from metaeval.metrics.base import Metric, Scorer, Scores, round_scores
+from metaeval.metrics.base import Metric, Scorer, Scores, WrappedScorer, round_scores
 from metaeval.options import checked
 from metaeval.runs.records import ScoreColumn, TrainingFacts, with_notes
 from metaeval.runs.store import Store, content_digest
@@ -327,28 +327,21 @@ class BySentence(Metric):
         return scorer if isinstance(scorer, Absent) else BySentenceScorer(self, scorer)
 
 
-class BySentenceScorer(Scorer):
+class BySentenceScorer(WrappedScorer):
     """A metric's scorer, called with the sentences of captions."""
 
     def __init__(self, metric: BySentence, scorer: Scorer) -> None:
         settings = {"of": scorer.signatures[0].replace("|", ";"), "take": metric.take, "v": 1}
-        super().__init__(metric.columns_of(scorer.columns), settings)
-        self.metric, self._scorer = metric, scorer
-        self.batch_size, self.foreign = scorer.batch_size, scorer.foreign
+        super().__init__(metric.columns_of(scorer.columns), settings, scorer)
+        self.metric = metric
         self.usual_ms = scorer.usual_ms  # type: ignore[misc]
         self.cacheable, self.training = scorer.cacheable, scorer.training
         self.counted = MappingProxyType(dict(scorer.counted))
 
-    def context(self, index: int) -> bytes:
-        return self._scorer.context(index)
-
-    def prepare(self) -> None:
-        self._scorer.prepare()
-
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
         sentences, image, caption = _sentences(captions, image_index)
-        inner = self._scorer.columns
-        scores = round_scores(inner, self._scorer.score(sentences, image))
+        inner = self.inner.columns
+        scores = round_scores(inner, self.inner.score(sentences, image))
         found = np.full((len(captions), len(inner)), np.nan)
         for k, column in enumerate(inner):
             known = ~np.isnan(scores[:, k])
@@ -368,15 +361,12 @@ class BySentenceScorer(Scorer):
         self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
     ) -> npt.NDArray[np.int64]:
         sentences, image, caption = _sentences(captions, image_index)
-        of_sentences = self._scorer.tally(sentences, image)
+        of_sentences = self.inner.tally(sentences, image)
         counts = np.zeros((len(captions), len(self.counted)), dtype=np.int64)
         np.add.at(counts, caption, of_sentences)
         once = [unit == "captions" for unit in self.counted.values()]
         counts[:, once] = counts[:, once] > 0
         return counts
-
-    def close(self) -> None:
-        self._scorer.close()
 
 
 def _sentences(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -330,7 +330,7 @@ class Explainer:
     ) -> None:
         self._matcher, self._parser, self._vocabulary = matcher, parser, vocabulary
         self._references, self._regions = references, regions
-        self._reference_matches: dict[int, list[dict[str, object]]] = {}  # they serve many captions
+        self._reference_matches = cache(self._match_references)  # they serve many captions
 
     def explain(
         self, captions: Sequence[str], images: Sequence[int]
@@ -341,9 +341,7 @@ class Explainer:
         [{"label", "box"}], "words", "matches" (a row of r numbers per word), "relations",
         "relation_matches", "references": [{"words", "matches"}]}.
         """
-        new = [i for i in dict.fromkeys(images) if i not in self._reference_matches]
         with inference(self._matcher.device):
-            self._reference_matches.update((i, self._match_references(i)) for i in new)
             return [self._explain(text, i) for text, i in zip(captions, images, strict=True)]
 
     def _match_references(self, index: int) -> list[dict[str, object]]:
@@ -363,7 +361,7 @@ class Explainer:
                 for label, box in zip(labels, boxes, strict=True)
             ],
             **matches_of_caption,
-            "references": self._reference_matches[index],
+            "references": self._reference_matches(index),
         }, levels
 
     def _match(

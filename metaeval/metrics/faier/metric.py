@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +32,7 @@ from metaeval.options import (
 from metaeval.readers.files import user_path
 from metaeval.runs.records import NETWORK_PRECISION, ScoreColumn, with_notes
 from metaeval.runs.store import Store, content_digest
-from metaeval.text.scene_graphs.parse import PARSERS, TripletParser, parser_of
+from metaeval.text.scene_graphs.parse import TripletParser, parser_of
 from metaeval.vision.regions.base import RegionSource
 from metaeval.weights import pretrained
 from metaeval.weights.pretrained import CORRUPTIONS, PretrainedWeights, training_facts
@@ -144,7 +144,7 @@ class Faier(Metric):
         weights: str = pretrained.AUTO,
         references: NonNegativeInt | None = 4,
         calibrate: bool = False,
-        parser: str = "auto",
+        parser: Literal["auto", "corenlp", "perceptron", "lexicon"] = "auto",
         device: Device = "auto",
         cache: str | Path | None = None,
     ) -> None:
@@ -155,9 +155,6 @@ class Faier(Metric):
             raise ConfigError("metric.faier.calibrate needs references")
         if references == 0 and not VARIANTS[str(variant)].seen:
             raise ConfigError(f"metric.faier.variant={variant} needs references")
-        if parser not in ("auto", *PARSERS):
-            known = ", ".join(("auto", *PARSERS))
-            raise ConfigError(f"unknown metric.faier.parser '{parser}'; choose from {known}")
         self.regions, self.variant, self.weights = regions, str(variant), str(weights)
         self.references, self.calibrate, self.parser = references, bool(calibrate), parser
         self.device = device
@@ -218,7 +215,9 @@ class Faier(Metric):
         if (variant := str(weights.card["variant"])) not in VARIANTS:
             reason = f"the weights {weights.name} are of a variant that is not known: '{variant}'"
             return Absent("weights", reason, f"choose weights of one of: {', '.join(VARIANTS)}")
-        parser = self._parser(weights, store)
+        of_weights = parser_of(str(weights.card.get("parser", "rules-1")))
+        name = of_weights if self.parser == "auto" else self.parser
+        parser = TripletParser(name, store, self.cache)
         return (
             self._lacks(VARIANTS[variant], weights, dataset, store)
             or parser.missing()
@@ -239,12 +238,6 @@ class Faier(Metric):
         if not any(dataset.references) or self.references == 0:
             return Absent("references", f"{variant.title} uses only references")
         return None
-
-    def _parser(self, weights: PretrainedWeights, store: Store | None) -> TripletParser:
-        name = self.parser
-        if name == "auto":
-            name = parser_of(str(weights.card.get("parser", "rules-1")))
-        return TripletParser(name, store, self.cache)
 
 
 class FaierScorer(RegionScorer):

@@ -19,13 +19,10 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
-from metaeval.errors import InputError
 from metaeval.options import Below1, PositiveInt
-from metaeval.readers.checkpoints import load_weights
-from metaeval.readers.files import one_line
 from metaeval.text.scene_graphs.parse import Triplet, TripletParser, triplet_words
 from metaeval.text.vocabulary import Vocabulary, pad_sequences
-from metaeval.weights.pretrained import CARD, WEIGHTS, PretrainedWeights
+from metaeval.weights.pretrained import PretrainedWeights
 
 
 class BiGru(nn.Module):
@@ -223,16 +220,7 @@ class FaierNetwork(nn.Module):
 
 def load_network(weights: PretrainedWeights) -> FaierNetwork:
     """A trained network, on the CPU and in eval mode; InputError where its file is damaged."""
-    try:
-        model = FaierNetwork(FaierShape(**weights.card["shape"]))
-    except (TypeError, RuntimeError, ZeroDivisionError, ValueError) as error:
-        raise InputError(
-            f"is not the shape of such a network ({one_line(error)})",
-            file=weights.folder / CARD,
-            field="shape",
-        ) from None
-    load_weights(model, weights.state(), weights.folder / WEIGHTS)
-    return model.eval()
+    return weights.network(FaierNetwork, FaierShape, "FAIEr's network")
 
 
 Ints = npt.NDArray[np.int64]

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -237,7 +238,7 @@ class ChairScorer(SummableScorer):
         return content_digest(parts)
 
     def prepare(self) -> None:
-        self._truth: dict[int, frozenset[str]] = {}
+        self.objects_of = cache(self._objects_of)
 
     def statistics(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Statistics:
         rows = np.full((len(captions), 4), np.nan)
@@ -267,15 +268,11 @@ class ChairScorer(SummableScorer):
             "values": {c.name: score for c, score in zip(self.columns, scores, strict=True)},
         }
 
-    def objects_of(self, image: int) -> frozenset[str] | None:
+    def _objects_of(self, image: int) -> frozenset[str] | None:
         """The categories that an image has; `None` where nothing is known of it."""
         references = self.dataset.references[image] if REFERENCES in self.truth else ()
         labels = self._labels(image)
-        if not references and not labels:
-            return None
-        if image not in self._truth:
-            self._truth[image] = self.ontology.categories_of(labels, references)
-        return self._truth[image]
+        return self.ontology.categories_of(labels, references) if references or labels else None
 
     def _labels(self, image: int) -> set[str]:
         """The distinct labels of an image's annotated objects."""
@@ -352,11 +349,9 @@ class GoldLabelsScorer(Scorer):
     def context(self, index: int) -> bytes:
         return content_digest(sorted(self._gold[index]))
 
-    def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
-        scores = np.full((len(captions), 2), np.nan)
-        for row, (caption, image) in enumerate(zip(captions, image_index.tolist(), strict=True)):
-            if gold := self._gold[image]:
-                named = {category for _, category in self._words.mentions(caption)}
-                right = len(named & gold)
-                scores[row] = 2 * right / (len(named) + len(gold)), right / len(gold)
-        return scores
+    def score_caption(self, caption: str, image_index: int) -> float | tuple[float, float]:
+        if not (gold := self._gold[image_index]):
+            return np.nan
+        named = {category for _, category in self._words.mentions(caption)}
+        right = len(named & gold)
+        return 2 * right / (len(named) + len(gold)), right / len(gold)

@@ -152,8 +152,6 @@ class LearnToEvalScorer(RegionScorer):
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
         scores = np.full((len(captions), 1), np.nan)
         rows = np.flatnonzero(self.usable[image_index])
-        if not len(rows):
-            return scores
         images, vectors = image_index[rows], self._read([captions[k] for k in rows.tolist()])
         counts = self._counts[images]
         caption = np.repeat(np.arange(len(rows)), counts)

@@ -234,11 +234,6 @@ class MeteorServer:
         )
 
     @property
-    def pid(self) -> int:
-        """The process id of the JVM."""
-        return self._process.pid
-
-    @property
     def is_running(self) -> bool:
         """Whether it can be asked."""
         return self._process.is_running
@@ -321,11 +316,6 @@ class LanguageServer:
             silence=_SILENCE,
             options=_OPTIONS,
         )
-
-    @property
-    def is_running(self) -> bool:
-        """Whether it can be asked."""
-        return self._process.is_running
 
     def statistics(
         self, candidates: Sequence[str], images: Sequence[int]
@@ -453,9 +443,8 @@ class MeteorScorer(SummableScorer):
         self._resources = ExitStack()
 
     def prepare(self) -> None:
-        tokenised = iter(
-            self._tokenise([text for texts in self.dataset.references for text in texts])
-        )
+        flat = [text for texts in self.dataset.references for text in texts]
+        tokenised = iter(tokenizers.joined_tokens(self.metric.tokenizer, flat))
         references = [[next(tokenised) for _ in texts] for texts in self.dataset.references]
         too_long = [any(map(_is_too_long, texts)) for texts in references]
         if any(too_long):
@@ -485,7 +474,8 @@ class MeteorScorer(SummableScorer):
     def statistics(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Statistics:
         result = np.full((len(captions), len(NAMES)), np.nan)
         rows = np.flatnonzero(self._has_reference[image_index])
-        texts = self._tokenise([captions[row] for row in rows.tolist()])
+        some = [captions[row] for row in rows.tolist()]
+        texts = tokenizers.joined_tokens(self.metric.tokenizer, some)
         short = [k for k, text in enumerate(texts) if not _is_too_long(text)]
         if len(short) < len(texts):
             _warn("captions", len(texts) - len(short))
@@ -495,11 +485,6 @@ class MeteorScorer(SummableScorer):
 
     def close(self) -> None:
         self._resources.close()
-
-    def _tokenise(self, texts: Sequence[str]) -> list[str]:
-        if self.metric.tokenizer is None:
-            return list(texts)
-        return [" ".join(tokens) for tokens in self.metric.tokenizer(texts)]
 
 
 def _is_too_long(text: str) -> bool:

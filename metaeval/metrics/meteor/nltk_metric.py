@@ -19,13 +19,12 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from metaeval.compute.device import missing_packages
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.data.download import DownloadError
 from metaeval.errors import InputError
-from metaeval.metrics.base import Metric, ReferenceScorer, Scores
+from metaeval.metrics.base import Metric, ReferenceScorer
 from metaeval.options import checked
 from metaeval.readers.files import user_path
 from metaeval.runs.files import digest, file_sha256
@@ -203,15 +202,12 @@ class MeteorNltkScorer(ReferenceScorer):
         self._matched = pair_score(self._folder)
         self._references = self.metric.tokenizer.of_groups(self.dataset.references)
 
-    def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
-        result = np.full((len(captions), 1), np.nan)
-        words = self.metric.tokenizer(captions)
-        for row, image in enumerate(image_index.tolist()):
-            if references := self._references[image]:
-                scores = [self._matched(reference, words[row]) for reference in references]
-                mean = self.metric.references == "mean"
-                result[row] = sum(scores) / len(scores) if mean else max(scores)
-        return result
+    def score_caption(self, caption: str, image_index: int) -> float:
+        (words,) = self.metric.tokenizer([caption])
+        scores = [self._matched(reference, words) for reference in self._references[image_index]]
+        if self.metric.references == "mean" and scores:
+            return sum(scores) / len(scores)
+        return max(scores, default=np.nan)
 
 
 class _Lemma(NamedTuple):

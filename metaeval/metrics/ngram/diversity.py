@@ -67,18 +67,13 @@ def self_cider(texts: Sequence[Sequence[str]], idf: Mapping[Ngram, float], unsee
     m = len(texts)
     kernel = np.zeros((m, m))
     for n in range(1, ORDERS + 1):
-        vectors = [
-            {w: tf * idf.get(w, unseen) for w, tf in Counter(_ngrams(text, n)).items()}
-            for text in texts
-        ]
-        norms = [math.sqrt(math.fsum(x * x for x in vector.values())) for vector in vectors]
-        for i in range(m):
-            for j in range(i, m):
-                product = math.fsum(x * vectors[j].get(w, 0.0) for w, x in vectors[i].items())
-                weighty = norms[i] > 0 and norms[j] > 0
-                cosine = product / (norms[i] * norms[j]) if weighty else 0.0
-                kernel[i, j] += cosine / ORDERS
-                kernel[j, i] = kernel[i, j]
+        counts = [Counter(_ngrams(text, n)) for text in texts]
+        ngrams = sorted(set().union(*counts))
+        rows = [[count[ngram] * idf.get(ngram, unseen) for ngram in ngrams] for count in counts]
+        vectors = np.array(rows)
+        norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+        vectors /= np.where(norms > 0, norms, 1)
+        kernel += vectors @ vectors.T / ORDERS
     eigenvalues = np.linalg.eigvalsh(kernel)
     if not (total := float(eigenvalues.sum())) > 0:
         return math.nan

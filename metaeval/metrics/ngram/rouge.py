@@ -16,10 +16,9 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.metrics.base import Metric, ReferenceScorer, Scores
+from metaeval.metrics.base import Metric, ReferenceScorer
 from metaeval.options import Positive, checked
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import Store
@@ -76,19 +75,14 @@ class RougeLScorer(ReferenceScorer):
             for group in self.metric.tokenizer.of_groups(self.dataset.references)
         ]
 
-    def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
-        scores = np.full((len(captions), 1), np.nan)
+    def score_caption(self, caption: str, image_index: int) -> float:
+        (words,) = self.metric.tokenizer([caption])
         weight = self.metric.beta**2
-        for row, (words, image) in enumerate(
-            zip(self.metric.tokenizer(captions), image_index.tolist(), strict=True)
-        ):
-            if references := self._references[image]:
-                common = [(_common(words, *reference), reference[1]) for reference in references]
-                precision = max(n / max(len(words), 1) for n, _ in common)
-                recall = max(n / length for n, length in common)
-                below = recall + weight * precision
-                scores[row] = (1 + weight) * precision * recall / below if below > 0 else 0.0
-        return scores
+        common = [(_common(words, *each), each[1]) for each in self._references[image_index]]
+        precision = max((n / max(len(words), 1) for n, _ in common), default=np.nan)
+        recall = max((n / length for n, length in common), default=np.nan)
+        below = recall + weight * precision
+        return (1 + weight) * precision * recall / below if below != 0 else 0.0
 
 
 def _places(words: Sequence[str]) -> dict[str, int]:
@@ -149,14 +143,9 @@ class RougeNScorer(ReferenceScorer):
             [self._ngrams(text) for text in group] for group in self.dataset.references
         ]
 
-    def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
-        scores = np.full((len(captions), 2), np.nan)
-        for row, (caption, image) in enumerate(zip(captions, image_index.tolist(), strict=True)):
-            candidate = self._ngrams(caption)
-            for k in range(2):
-                f1 = [_f1(candidate[k], reference[k]) for reference in self._references[image]]
-                scores[row, k] = max(f1, default=np.nan)
-        return scores
+    def score_caption(self, caption: str, image_index: int) -> list[float]:
+        candidate, references = self._ngrams(caption), self._references[image_index]
+        return [max((_f1(candidate[k], r[k]) for r in references), default=np.nan) for k in (0, 1)]
 
     def _ngrams(self, text: str) -> tuple[Counter[Any], Counter[Any]]:
         """The words of a text and its pairs of words, with their counts."""

@@ -9,6 +9,7 @@ is ours.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -76,7 +77,7 @@ class SegmentScorer(SummableScorer):
     batch_size = 5000
 
     def prepare(self) -> None:
-        self._known: dict[int, list[dict[str, object]]] = {}
+        self._references = cache(self._read_references)
 
     def statistics(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Statistics:
         rows = np.full((len(captions), sum(self.metric.widths)), np.nan)
@@ -93,15 +94,13 @@ class SegmentScorer(SummableScorer):
                 ]
         return rows
 
-    def _references(self, image: int) -> list[dict[str, object]]:
+    def _read_references(self, image: int) -> list[dict[str, object]]:
         """What each library keeps of an image's references."""
-        if image not in self._known:
-            group = self.dataset.references[image]
-            self._known[image] = [
-                library._extract_reference_info([library._preprocess_segment(r) for r in group])
-                for library in self.metric.libraries
-            ]
-        return self._known[image]
+        group = self.dataset.references[image]
+        return [
+            library._extract_reference_info([library._preprocess_segment(r) for r in group])
+            for library in self.metric.libraries
+        ]
 
 
 class SacreBleu(SegmentMetric):

@@ -46,19 +46,19 @@ class ScanWeights:
 
     `label` and `words` say for signatures which weights and which vocabulary these are; `seen` bool
     [n] on which of the dataset's images they were trained. `load` raises InputError for a damaged
-    file. `grid` is the side of the grid that the regions are given (0: none), `human_cosine` the
-    mean cosine of human captions with their images under these weights, where it is known; `card`
-    the one of weights of this project.
+    file. `card` is that of weights of this project, empty for others.
     """
 
     label: str
     words: str
     seen: npt.NDArray[np.bool_]
     load: Callable[[], tuple[Scan, Vocabulary]]
-    grid: int = 0
-    human_cosine: float | None = None
-    learned_from_corruptions: bool = False
-    card: Mapping[str, Any] | None = None
+    card: Mapping[str, Any]
+
+    @property
+    def grid(self) -> int:
+        """The side of the grid that the regions are given, 0 for none."""
+        return int(self.card.get("shape", {}).get("grid", 0))
 
 
 def choose_weights(
@@ -70,9 +70,7 @@ def choose_weights(
     )
     if isinstance(weights, Absent):
         return weights
-    width = weights.width("dim")
-    card, shape = weights.card, weights.card["shape"]
-    if (absent := weights.misfit(regions, width, store)) is not None:
+    if (absent := weights.misfit(regions, weights.width("dim"), store)) is not None:
         return absent
 
     def load() -> tuple[Scan, Vocabulary]:
@@ -80,17 +78,8 @@ def choose_weights(
 
         return weights.network(Scan, ScanShape, "a SCAN network"), weights.vocabulary()
 
-    cosine = card.get("human_cosine")
-    return ScanWeights(
-        weights.label,
-        str(card["vocabulary"]),
-        weights.overlap(dataset),
-        load,
-        int(shape.get("grid", 0)),
-        float(cosine) if isinstance(cosine, int | float) else None,
-        bool(card.get("trained_on_corruptions")),
-        card,
-    )
+    words, card = str(weights.card["vocabulary"]), weights.card
+    return ScanWeights(weights.label, words, weights.overlap(dataset), load, card)
 
 
 def official_weights(
@@ -120,7 +109,7 @@ def official_weights(
     if (absent := words.missing()) is not None:
         return absent
     seen = np.zeros(len(dataset), dtype=np.bool_)
-    return ScanWeights(f"file-{label}", digest, seen, lambda: (model, words))
+    return ScanWeights(f"file-{label}", digest, seen, lambda: (model, words), {})
 
 
 SMOOTH = 9.0
@@ -247,7 +236,7 @@ class ScanScorer(RegionScorer):
         dataset: CaptionDataset,
         store: Store | None,
     ) -> None:
-        corrupted = weights.learned_from_corruptions
+        corrupted = bool(weights.card.get("trained_on_corruptions"))
         network = {
             "weights": weights.label,
             **({"variant": "trained-on-corruptions"} if corrupted else {}),
@@ -261,7 +250,7 @@ class ScanScorer(RegionScorer):
         columns, settings = metric.columns_of(corrupted), {**network, **metric.settings()}
         super().__init__(columns, settings, dataset, metric.regions, store, weights.seen)
         self.weights = weights
-        if weights.card is not None:
+        if weights.card:
             self.training = training_facts(weights.card)
         self.metric = metric
 
@@ -310,24 +299,16 @@ class TigerScorer(ScanScorer):
 
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
         scores = np.full((len(captions), 3), np.nan)
-        rows = np.flatnonzero(self.usable[image_index])
-        if len(rows):
-            images = image_index[rows]
-            vectors = self._vectors([captions[k] for k in rows.tolist()], images)
-            scores[rows] = self._compare(vectors, images)
+        rows, _, of_rows = self._compared(captions, image_index)
+        scores[rows] = of_rows
         return scores
 
     def explain_all(
         self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
     ) -> list[Mapping[str, object] | None]:
         payloads: list[Mapping[str, object] | None] = [None] * len(captions)
-        rows = np.flatnonzero(self.usable[image_index])
-        if len(rows):
-            images = image_index[rows]
-            vectors = self._vectors([captions[k] for k in rows.tolist()], images)
-            scores = self._compare(vectors, images)
-            for k, i, *numbers in zip(rows.tolist(), images.tolist(), vectors, scores, strict=True):
-                payloads[k] = self._payload(i, *numbers)
+        for k, *numbers in zip(*self._compared(captions, image_index), strict=True):
+            payloads[k] = self._payload(int(image_index[k]), *numbers)
         return payloads
 
     def _payload(self, image_index: int, vector: Scores, scores: Scores) -> dict[str, object]:
@@ -357,14 +338,21 @@ class TigerScorer(ScanScorer):
         vectors = self.grounder.grounding(captions, images)
         return np.maximum(vectors, 0.0) if self.metric.clamp else vectors
 
-    def _compare(self, vectors: Scores, images: npt.NDArray[np.intp]) -> Scores:
-        """[n, 3] TIGEr, RRS and WDS of candidates by their grounding vectors [n, r]."""
+    def _compared(
+        self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
+    ) -> tuple[npt.NDArray[np.intp], Scores, Scores]:
+        """The places [k] of captions that can be scored, their grounding vectors [k, r], and their
+        TIGEr, RRS and WDS [k, 3]."""
         from metaeval.metrics.scan.tiger_score import compare_groundings
 
+        rows = np.flatnonzero(self.usable[image_index])
+        images = image_index[rows]
+        vectors = self._vectors([captions[k] for k in rows.tolist()], images)
         regions, metric = (self._references, self.grounder.n_regions), self.metric
-        return compare_groundings(
+        scores = compare_groundings(
             *regions, vectors, images, metric.tau, metric.gains, self.grounder.device
         )
+        return rows, vectors, scores
 
     def _check_sign(self) -> None:
         """Refuse weights under which human captions ground negatively."""
@@ -384,10 +372,9 @@ class SimilarityScorer(ScanScorer):
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
         scores = np.full((len(captions), 3), np.nan)
         rows = np.flatnonzero(self.usable[image_index])
-        if len(rows):
-            texts = [captions[k] for k in rows.tolist()]
-            scores[rows, :2] = self.grounder.similarity(texts, image_index[rows])
-            scores[rows, 2] = scores[rows, 0] + scores[rows, 1]
+        texts = [captions[k] for k in rows.tolist()]
+        scores[rows, :2] = self.grounder.similarity(texts, image_index[rows])
+        scores[:, 2] = scores[:, 0] + scores[:, 1]
         return scores
 
 
@@ -445,8 +432,9 @@ class Tiger(ScanMetric):
         self.tau, self.gains, self.clamp = float(tau), gains, bool(clamp)
 
     def _unfit(self, weights: ScanWeights) -> Absent | None:
-        cosine = weights.human_cosine
-        if cosine is None or cosine > 0 or self.clamp:
+        # the mean cosine of human captions with their images, where it is known
+        cosine = weights.card.get("human_cosine")
+        if not isinstance(cosine, int | float) or cosine > 0 or self.clamp:
             return None
         return Absent("weights", _upside_down(weights.label, cosine), _REMEDY)
 

@@ -221,8 +221,6 @@ def load_checkpoint(path: Path, vocabulary: Path) -> tuple[Scan, Vocabulary]:
     options = checkpoint_options(checkpoint.get("opt"))
     if (norm := options.get("raw_feature_norm", NORM)) != NORM:
         raise InputError(f"is '{norm}'; only {NORM} is known", file=path, field="raw_feature_norm")
-    if "fc.weight_v" in image:
-        image = _without_weight_norm(image, path)
     shape = _shape(image, text, options, path)
     if shape.words != len(words):
         raise InputError(
@@ -270,12 +268,3 @@ def _matrix(state: Mapping[str, torch.Tensor], name: str, path: Path) -> torch.T
     if value.ndim != 2:
         raise InputError(f"has {value.ndim} dimensions instead of 2", file=path, field=name)
     return value
-
-
-def _without_weight_norm(state: dict[str, torch.Tensor], path: Path) -> dict[str, torch.Tensor]:
-    """The plain matrix of a layer that keeps length and direction apart (`weight_norm`)."""
-    direction = _matrix(state, "fc.weight_v", path)
-    if (length := state.get("fc.weight_g")) is None:
-        raise InputError("is missing", file=path, field="fc.weight_g")
-    rest = {k: v for k, v in state.items() if k not in ("fc.weight_v", "fc.weight_g")}
-    return {**rest, "fc.weight": direction * (length / direction.norm())}

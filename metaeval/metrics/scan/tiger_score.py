@@ -11,7 +11,6 @@ tiger.py), which differ from the paper's in two places: gains are min–max norm
 from __future__ import annotations
 
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -28,27 +27,20 @@ _STEP = 4  # regions are filled up to a multiple of this
 _ROWS = 1024  # captions compared at a time
 
 
-class TigerScores(NamedTuple):
-    """The three scores of n captions: float64 [n] each."""
-
-    tiger: torch.Tensor
-    rrs: torch.Tensor
-    wds: torch.Tensor
-
-
 def tiger(
     reference: torch.Tensor,
     candidate: torch.Tensor,
     mask: torch.Tensor,
     tau: float = TAU,
     gains: str = MIN_MAX,
-) -> TigerScores:
-    """TIGEr = (RRS + WDS) / 2 of grounding vectors [n, r], the references' mean and a candidate's.
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """TIGEr = (RRS + WDS) / 2, RRS and WDS, float64 [n] each, of grounding vectors [n, r]: the
+    references' mean and a candidate's.
 
     `mask` bool [n, r] marks the regions; values elsewhere are not read.
     """
     ranks, weights = rrs(reference, candidate, mask, gains), wds(reference, candidate, mask, tau)
-    return TigerScores((ranks + weights) / 2, ranks, weights)
+    return (ranks + weights) / 2, ranks, weights
 
 
 def compare_groundings(

@@ -26,6 +26,7 @@ from metaeval.readers.zips import member_bytes, open_zip
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import Store
 from metaeval.text.scene_graphs import parse, spice_service
+from metaeval.text.scene_graphs.rules.tagger import set_of_words
 from metaeval.text.tokenizers import base as tokenizers
 
 # What may be cut from the end of a regular form, and its replacement in the base form, in the
@@ -75,17 +76,12 @@ class Synonyms:
         for base, forms in zip(exceptions[::2], exceptions[1::2], strict=True):
             for form in forms.split():
                 self._bases.setdefault(form, []).append(base)
-        self._known: dict[str, frozenset[int]] = {}
 
     def __call__(self, phrase: str) -> frozenset[int]:
         """The numbers of all sets that hold the phrase or a base form of it; empty if none does."""
-        if phrase not in self._known:
-            word = phrase.strip().lower().replace(" ", "_")
-            synsets = self._sets(word)
-            for base in self._bases.get(word) or [self._regular_base(word)]:
-                synsets |= self._sets(base)
-            self._known[phrase] = synsets
-        return self._known[phrase]
+        word = phrase.strip().lower().replace(" ", "_")
+        bases = self._bases.get(word) or [self._regular_base(word)]
+        return self._sets(word).union(*map(self._sets, bases))
 
     def _sets(self, word: str) -> frozenset[int]:
         numbers = self._numbers.get(word)
@@ -103,9 +99,9 @@ class Synonyms:
 
 
 @cache
-def load_synonyms(jar: Path) -> Synonyms:
-    """The synonyms in this jar, read once per process."""
-    return Synonyms(jar)
+def load_synonyms(jar: Path) -> Synsets:
+    """The synonyms in this jar, read once per process; each phrase is looked up once."""
+    return cache(Synonyms(jar))
 
 
 Synsets = Callable[[str], frozenset[int]]
@@ -116,16 +112,12 @@ CATEGORIES = ("All", "Object", "Relation", "Attribute", "Color", "Cardinality", 
 _ALL, _OBJECT, _RELATION, _ATTRIBUTE, _COLOR, _CARDINALITY, _SIZE = range(len(CATEGORIES))
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-CARDINALS = _words("one two three four five six seven eight nine ten")
-COLORS = _words(
+CARDINALS = set_of_words("one two three four five six seven eight nine ten")
+COLORS = set_of_words(
     "black brown blue red yellow pink gray grey green dark light white cream orange purple maroon"
     " beige violet"
 )
-SIZES = _words(
+SIZES = set_of_words(
     "baby beefy big bony boundless brawny broad bulky chunky colossal compact corpulent cosmic"
     " cubby curvy elfin emaciated endless enormous epic expansive extensive fat fleshy full-size"
     " gargantuan gaunt giant gigantic grand great heavy hefty huge hulking illimitable immeasurable"
@@ -319,13 +311,9 @@ def f_scores(candidate: Graph, references: Graph) -> npt.NDArray[np.float64]:
     """
     right = candidate.correct(references)
     sizes, wanted = candidate.sizes(), references.sizes()
-    scores = np.zeros(len(CATEGORIES))
-    for i, (tp, test, reference) in enumerate(zip(right, sizes, wanted, strict=True)):
-        if reference == 0:
-            scores[i] = 0.0 if i == _ALL else np.nan
-        elif tp > 0:
-            precision, recall = float(tp) / float(test), float(tp) / float(reference)
-            scores[i] = 2.0 * (precision * recall) / (precision + recall)
+    precision, recall = right / np.maximum(sizes, 1), right / np.maximum(wanted, 1)
+    scores = 2.0 * (precision * recall) / np.where(right > 0, precision + recall, 1.0)
+    scores[1:][wanted[1:] == 0] = np.nan
     return scores
 
 
@@ -484,6 +472,4 @@ class SpiceScorer(ReferenceScorer):
         self.parser.close()
 
     def _tuples(self, captions: Sequence[str]) -> list[spice_service.Tuples | None]:
-        if self._tokenizer is not None:
-            captions = [" ".join(tokens) for tokens in self._tokenizer(captions)]
-        return self.parser(captions)
+        return self.parser(tokenizers.joined_tokens(self._tokenizer, captions))

@@ -26,6 +26,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 from importlib import import_module
 from itertools import pairwise
 from typing import NamedTuple
@@ -107,18 +108,15 @@ class Lexicon:
         self._source, self._store = vectors, store
         self._stop = stop_words()
         self._number: dict[str, int] = {}
-        self._content: dict[str, tuple[str, ...]] = {}
+        self.content = cache(self._content_words)
         self.words: list[str] = []
         self.known = np.empty(0, dtype=np.bool_)
         self.rows = np.empty((0, 0))
 
-    def content(self, text: str) -> tuple[str, ...]:
+    def _content_words(self, text: str) -> tuple[str, ...]:
         """The content words of a text in alphabetical order, with a vector or without, each as
         often as it occurs."""
-        if (words := self._content.get(text)) is None:
-            found = _WORD.findall(text.lower())
-            words = self._content[text] = tuple(sorted(w for w in found if w not in self._stop))
-        return words
+        return tuple(sorted(w for w in _WORD.findall(text.lower()) if w not in self._stop))
 
     def bags(self, texts: Sequence[str]) -> tuple[Bags, Indices]:
         """The distinct bags of the texts' content words, in alphabetical order each, and which of

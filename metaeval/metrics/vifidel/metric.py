@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any
 
@@ -27,7 +28,6 @@ from annotated_types import Interval
 
 from metaeval.compute import transport
 from metaeval.compute.device import missing_packages
-from metaeval.data import annotated_images
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.data.records import json_type
 from metaeval.errors import ConfigError, InputError
@@ -40,7 +40,6 @@ from metaeval.metrics.vifidel.distance import (
     stop_words_identity,
 )
 from metaeval.options import Device, OptionsOf, Share, checked
-from metaeval.progress import progress_bar
 from metaeval.readers.files import read_json, user_path
 from metaeval.readers.images import READING
 from metaeval.runs.files import file_sha256
@@ -52,9 +51,14 @@ from metaeval.runs.records import (
     TrainingFacts,
     with_notes,
 )
-from metaeval.runs.store import MemoryStore, Store, content_digest
+from metaeval.runs.store import Store, content_digest
 from metaeval.text.word_vectors.base import WordVectors
-from metaeval.vision.regions.detector import NOTHING, FasterRcnn, warn_of_images
+from metaeval.vision.regions.detector import (
+    NOTHING,
+    FasterRcnn,
+    look_at_images,
+    warn_of_images,
+)
 from metaeval.vision.regions.gold import BoxNoise
 
 
@@ -97,22 +101,16 @@ class Detector:
 
     def labels(self, dataset: CaptionDataset, store: Store | None) -> list[Counter[str]]:
         """Per image its labels and how often each; empty without an image file."""
-        store = MemoryStore() if store is None else store
+        network = self.network()
+
+        def look(path: Path) -> bytes:
+            return json.dumps(network.labels(path)).encode()
+
         namespace = f"labels of {self.identity(store)}|v:1"
-        paths = annotated_images.paths_of(dataset)
-        keys = annotated_images.digests(paths, store)
-        known = store.get_many(namespace, [key for key in keys if key is not None])
-        network, bar = self.network(), progress_bar(paths, desc="detecting objects", unit=" images")
-        for path, key in zip(bar, keys, strict=True):
-            if path is not None and key is not None and key not in known:
-                known[key] = json.dumps(network.labels(path)).encode()
-                store.put_many(namespace, {key: known[key]})
-        labels = [Counter(json.loads(known[key]) if key is not None else ()) for key in keys]
-        warn_of_images(dataset, [key is None for key in keys], "have no image file: no objects")
-        pairs = zip(keys, labels, strict=True)
-        nothing = [key is not None and not counts for key, counts in pairs]
-        warn_of_images(dataset, nothing, NOTHING.format(self.threshold))
-        return labels
+        found = look_at_images(dataset, store, namespace, look, "detecting objects")
+        warn_of_images(dataset, [raw is None for raw in found], "have no image file: no objects")
+        warn_of_images(dataset, [raw == b"[]" for raw in found], NOTHING.format(self.threshold))
+        return [Counter(json.loads(raw or "[]")) for raw in found]
 
 
 GOLD, DETECTOR = "gold", "detector"
@@ -517,8 +515,6 @@ class WmdScorer(ReferenceScorer):
         scores = np.full((len(captions), 3), np.nan)
         scores[(bags.tokens[rows] == 0) & (counts > 0)] = 0.0
         whole = np.flatnonzero((bags.sizes[rows] > 0) & (counts > 0))
-        if not len(whole):
-            return scores
         counts = counts[whole]
         starts = np.cumsum(counts) - counts
         references = np.repeat(first[whole] - starts, counts) + np.arange(counts.sum())

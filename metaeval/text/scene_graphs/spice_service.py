@@ -22,18 +22,18 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache as remember
 from pathlib import Path
 
+from metaeval.compute.stored import compute_missing
 from metaeval.cores import core_count
 from metaeval.data.dataset import Absent
 from metaeval.data.download import DownloadError, download
 from metaeval.errors import InputError
 from metaeval.java.process import JavaError, JavaProcess, borrow, give_back, heap_mib
 from metaeval.java.services import JavaRuntime, find_bundled_files, find_jar, find_java
-from metaeval.progress import progress_bar
 from metaeval.readers.files import user_path
 from metaeval.readers.zips import member_bytes, open_zip, unpack_member
 from metaeval.runs.files import file_sha256
@@ -279,13 +279,8 @@ def jars_identity() -> str:
     return f"spice-1.0-{jars}-corenlp-3.6.0-{corenlp}"
 
 
-def default_threads(heap: int) -> int:
-    """As many as the cores we may use, but one per GiB of heap: long sentences take that much."""
-    return max(1, min(core_count(), heap // 1024))
-
-
 class SpiceParser:
-    """Sentences → the tuples that SPICE's parser proposes; a context manager.
+    """Sentences → the tuples that SPICE's parser proposes.
 
     Parameters
     ----------
@@ -313,7 +308,8 @@ class SpiceParser:
         self._cache = user_path(cache)
         self._store: Store = MemoryStore() if store is None else store
         self._heap, self._seconds = heap_mib(heap), sentence_seconds
-        self._threads = threads or default_threads(self._heap)
+        # by default one per GiB of heap: long sentences take that much
+        self._threads = threads or max(1, min(core_count(), self._heap // 1024))
         self._failed: set[str] = set()
         self._process: JavaProcess | None = None
 
@@ -329,23 +325,27 @@ class SpiceParser:
             The parser itself could not be started, or died.
         """
         namespace = f"scene-graph-tuples:{jars_identity()}"
-        keys = {sentence: content_digest([sentence]) for sentence in dict.fromkeys(sentences)}
-        known = self._store.get_many(namespace, list(keys.values()))
-        new = [s for s, key in keys.items() if key not in known and s not in self._failed]
-        with progress_bar(total=len(new), desc="SPICE: parsing", unit=" sentences") as bar:
-            for start in range(0, len(new), _BATCH):
-                batch = new[start : start + _BATCH]
-                parsed = {}
-                for sentence, reply in zip(batch, self._ask(batch), strict=True):
-                    if reply.startswith("["):
-                        parsed[keys[sentence]] = reply.encode()
-                    else:
-                        self._fail(sentence, reply)
-                self._store.put_many(namespace, parsed)
-                known.update(parsed)
-                bar.update(len(batch))
-        tuples = {key: json.loads(value) for key, value in known.items()}
-        return [tuples.get(keys[sentence]) for sentence in sentences]
+        keys = {s: content_digest([s]) for s in dict.fromkeys(sentences) if s not in self._failed}
+        texts = list(keys)
+
+        def parse(positions: list[int]) -> Iterator[bytes | None]:
+            batch = [texts[k] for k in positions]
+            for sentence, reply in zip(batch, self._ask(batch), strict=True):
+                if not (parsed := reply.startswith("[")):
+                    self._fail(sentence, reply)
+                yield reply.encode() if parsed else None
+
+        known = compute_missing(
+            self._store,
+            namespace,
+            list(keys.values()),
+            parse,
+            chunk=_BATCH,
+            desc="SPICE: parsing",
+            unit=" sentences",
+        )
+        tuples = {s: json.loads(known[key]) for s, key in keys.items() if key in known}
+        return [tuples.get(sentence) for sentence in sentences]
 
     def _ask(self, sentences: Sequence[str]) -> list[str]:
         if self._process is None:
@@ -383,22 +383,11 @@ class SpiceParser:
             ),
         )
 
-    @property
-    def pid(self) -> int | None:
-        """The process id of the parser, if it runs."""
-        return None if self._process is None else self._process.pid
-
     def close(self) -> None:
         """End the Java process, if one was started."""
         if self._process is not None:
             give_back(self._process)
             self._process = None
-
-    def __enter__(self) -> SpiceParser:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 def class_path(cache: Path) -> str:

@@ -69,10 +69,6 @@ class Tokenizer(ABC):
         self([text for group in groups for text in group])
         return [self(group) for group in groups]
 
-    def forget(self) -> None:
-        """Empty the memory: a run of many captions is over with them once they are scored."""
-        self._memory.clear()
-
     @abstractmethod
     def tokenize(self, texts: Sequence[str]) -> list[list[str]]:
         """The actual work, for distinct texts not seen before."""
@@ -109,10 +105,16 @@ def get(name: str) -> Tokenizer:
 
 
 def forget_texts() -> None:
-    """Let all shared tokenisers forget what they have seen: for who goes through more texts than
-    memory holds."""
+    """Empty the memories of all shared tokenisers, for more texts than memory holds."""
     for tokenizer in _shared:
-        tokenizer.forget()
+        tokenizer._memory.clear()
+
+
+def joined_tokens(tokenizer: Tokenizer | None, texts: Sequence[str]) -> list[str]:
+    """The tokens of each text, joined by spaces; without a tokeniser the texts as they are."""
+    if tokenizer is None:
+        return list(texts)
+    return [" ".join(tokens) for tokens in tokenizer(texts)]
 
 
 class SacreBleuTokenizer(Tokenizer):

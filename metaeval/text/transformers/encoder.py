@@ -13,6 +13,9 @@ from importlib import import_module
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import numpy.typing as npt
+
 from metaeval.compute.device import in_batches, inference, map_ordered, resolve
 from metaeval.errors import ConfigError
 from metaeval.progress import progress_bar
@@ -148,6 +151,23 @@ class TextEncoder:
     def vectors_of(self, states: torch.Tensor) -> torch.Tensor:
         """What is kept of the layer's states [b, length, width]."""
         return states / states.norm(dim=-1, keepdim=True)
+
+
+class MeanEncoder(TextEncoder):
+    """Means of token vectors as the network gives them, not of vectors of unit length."""
+
+    def vectors_of(self, states: torch.Tensor) -> torch.Tensor:
+        return states
+
+    def means(self, ids: Sequence[Sequence[int]]) -> npt.NDArray[np.float32]:
+        """[n, width] of n token sequences."""
+        means = np.empty((len(ids), self._network.config.hidden_size), dtype=np.float32)
+
+        def keep(positions: list[int], vectors: torch.Tensor) -> None:
+            means[positions] = vectors.mean(dim=1).cpu().numpy()
+
+        self.encode(ids, keep)
+        return means
 
 
 def _batches(lengths: Sequence[int], tokens: int) -> Iterator[list[int]]:

@@ -18,12 +18,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from metaeval.compute.device import missing_packages, offline, reinstall, resolve
+from metaeval.compute.stored import compute_missing
 from metaeval.data.dataset import Absent
 from metaeval.data.download import download
 from metaeval.errors import ConfigError, InputError
@@ -33,13 +34,9 @@ from metaeval.readers.arrays import ArrayArchive
 from metaeval.readers.files import open_binary, user_path
 from metaeval.runs.files import digest, file_sha256
 from metaeval.runs.records import CaptionModel
-from metaeval.runs.store import MemoryStore, Store
-from metaeval.text.transformers.encoder import TextEncoder
+from metaeval.runs.store import Store
+from metaeval.text.transformers.encoder import MeanEncoder
 from metaeval.text.transformers.hub import MINILM, TextModel, known_caption_models, locate_model
-
-if TYPE_CHECKING:
-    import torch
-
 
 _NUMBER = re.compile(rb"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?(?:nan|inf)")
 
@@ -407,16 +404,14 @@ class MiniLmVectors(WordVectors):
         return f"{MINILM.lower()}:{file_sha256(self.model().weights, store)[:12]}"
 
     def embed(self, words: Sequence[str], store: Store | None = None) -> Vectors:
-        store = MemoryStore() if store is None else store
         namespace = f"word vectors of {self.identity(store)}|v:1"
         keys = [digest(word) for word in words]
-        known = dict(store.get_many(namespace, keys))
-        new = {word: key for word, key in zip(words, keys, strict=True) if key not in known}
-        if new:
-            made = [row.tobytes() for row in self._encode(list(new))]
-            fresh = dict(zip(new.values(), made, strict=True))
-            store.put_many(namespace, fresh)
-            known.update(fresh)
+
+        def compute(positions: list[int]) -> list[bytes]:
+            return [row.tobytes() for row in self._encode([words[k] for k in positions])]
+
+        most = max(1, len(words))
+        known = compute_missing(store, namespace, keys, compute, chunk=most, desc="encoding words")
         rows = np.array([np.frombuffer(known[key], np.float32) for key in keys], dtype=np.float64)
         return unit(rows, np.asarray(rows.any(axis=1)))
 
@@ -438,23 +433,6 @@ class MiniLmVectors(WordVectors):
 
 
 @lru_cache(maxsize=1)
-def _load_encoder(model: TextModel, device: str) -> _WordEncoder:
+def _load_encoder(model: TextModel, device: str) -> MeanEncoder:
     """The network, loaded once per process."""
-    return _WordEncoder(model, _LAYERS, device)
-
-
-class _WordEncoder(TextEncoder):
-    """Means of token vectors as the network gives them, not of vectors of unit length."""
-
-    def vectors_of(self, states: torch.Tensor) -> torch.Tensor:
-        return states
-
-    def means(self, ids: Sequence[Sequence[int]]) -> npt.NDArray[np.float32]:
-        """[n, width] of n token sequences."""
-        means = np.empty((len(ids), self._network.config.hidden_size), dtype=np.float32)
-
-        def keep(positions: list[int], vectors: torch.Tensor) -> None:
-            means[positions] = vectors.mean(dim=1).cpu().numpy()
-
-        self.encode(ids, keep)
-        return means
+    return MeanEncoder(model, _LAYERS, device)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from metaeval.compute.device import to_device
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.runs.files import digest
 from metaeval.runs.store import Store
@@ -48,17 +49,6 @@ class Regions:
     mask: npt.NDArray[np.bool_]
     labels: tuple[tuple[str, ...], ...]
 
-    def __post_init__(self) -> None:
-        n, r = self.mask.shape
-        if self.features.shape[:2] != (n, r) or self.boxes.shape != (n, r, 4):
-            raise ValueError("features, boxes and mask differ in shape")
-        if len(self.labels) != n:
-            raise ValueError("labels and mask differ in length")
-        if (np.diff(self.mask.astype(np.int8), axis=1) > 0).any():
-            raise ValueError("an image's regions must come first")
-        if [len(names) for names in self.labels] != self.mask.sum(axis=1).tolist():
-            raise ValueError("an image needs one label for each of its regions")
-
     def __len__(self) -> int:
         return len(self.mask)
 
@@ -83,13 +73,7 @@ class Regions:
         self, device: torch.device | str = "cpu"
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Features, boxes and mask as tensors on a device; on the CPU they share memory."""
-        import torch
-
-        features, boxes, mask = (
-            torch.from_numpy(np.ascontiguousarray(array)).to(device)
-            for array in (self.features, self.boxes, self.mask)
-        )
-        return features, boxes, mask
+        return to_device(device, self.features, self.boxes, self.mask)  # type: ignore[return-value]
 
 
 class RegionSource(ABC):
@@ -157,22 +141,15 @@ ImageRegions = tuple[Floats, Floats, Sequence[str]]  # features, boxes and label
 
 
 def stack_regions(images: Sequence[ImageRegions | None], dim: int) -> Regions:
-    """The regions of images one by one, where `None` is an image without any."""
+    """The regions of images one by one, padded to the largest number; `None`: an image without
+    any."""
     nothing: ImageRegions = np.zeros((0, dim), np.float32), np.zeros((0, 4), np.float32), ()
-    features, boxes, labels = zip(*(each or nothing for each in images), strict=True)
-    return pad_regions(features, boxes, labels, dim)
-
-
-def pad_regions(
-    features: Sequence[Floats], boxes: Sequence[Floats], labels: Sequence[Sequence[str]], dim: int
-) -> Regions:
-    """Regions of images one by one ([r_i, dim], [r_i, 4], r_i names), padded to the largest r_i."""
-    n = len(features)
-    r = max(1, *(len(each) for each in features)) if n else 1
-    out = np.zeros((n, r, dim), np.float32)
-    corners = np.zeros((n, r, 4), np.float32)
+    there = [each or nothing for each in images]
+    n, r = len(there), max((len(labels) for *_, labels in there), default=1) or 1
+    features = np.zeros((n, r, dim), np.float32)
+    boxes = np.zeros((n, r, 4), np.float32)
     mask = np.zeros((n, r), np.bool_)
-    for i, (rows, box) in enumerate(zip(features, boxes, strict=True)):
-        r_i = len(rows)
-        out[i, :r_i], corners[i, :r_i], mask[i, :r_i] = rows, box, True
-    return Regions(out, corners, mask, tuple(tuple(names) for names in labels))
+    for i, (rows, box, labels) in enumerate(there):
+        r_i = len(labels)
+        features[i, :r_i], boxes[i, :r_i], mask[i, :r_i] = rows, box, True
+    return Regions(features, boxes, mask, tuple(tuple(labels) for *_, labels in there))

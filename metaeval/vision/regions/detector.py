@@ -3,7 +3,7 @@
 import json
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from importlib import import_module
 from pathlib import Path
@@ -13,17 +13,17 @@ import numpy as np
 
 from metaeval.compute import device as devices
 from metaeval.compute.device import missing_packages
+from metaeval.compute.stored import compute_missing
 from metaeval.data import annotated_images
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import InputError
 from metaeval.options import Device, PositiveInt, Share, checked
-from metaeval.progress import progress_bar
 from metaeval.readers.checkpoints import check_numbers, load_torch_checkpoint
 from metaeval.readers.files import user_path
 from metaeval.readers.images import READING, open_image
 from metaeval.runs.files import file_sha256
 from metaeval.runs.records import DETECTED_OBJECTS
-from metaeval.runs.store import MemoryStore, SqliteStore, Store
+from metaeval.runs.store import SqliteStore, Store
 from metaeval.vision.regions.base import MOST, ImageRegions, Regions, RegionSource, stack_regions
 from metaeval.vision.regions.gold import WHOLE
 
@@ -203,38 +203,46 @@ class DetectorRegions(RegionSource):
         return FasterRcnn(self._weights, self.threshold, self._device)
 
     def load(self, dataset: CaptionDataset, store: Store | None = None) -> Regions:
-        if store is not None or self._cache is None:
-            return self._load(dataset, MemoryStore() if store is None else store)
-        with closing(SqliteStore(self._cache / "content.sqlite")) as cache:
-            return self._load(dataset, cache)
-
-    def _load(self, dataset: CaptionDataset, store: Store) -> Regions:
+        if store is None and self._cache is not None:
+            with closing(SqliteStore(self._cache / "content.sqlite")) as cache:
+                return self.load(dataset, cache)
         network = self._network()
+
+        def look(path: Path) -> bytes | None:
+            try:
+                return _packed(network.look(path, self.most))
+            except InputError as error:  # not an image
+                log.warning("%s", error)
+                return None
+
         namespace = f"regions of {self.identity(store)}"
-        paths = annotated_images.paths_of(dataset)
-        keys = annotated_images.digests(paths, store)
-        known = store.get_many(namespace, [key for key in keys if key is not None])
-        bar = progress_bar(paths, desc="detecting regions", unit=" images")
-        for path, key in zip(bar, keys, strict=True):
-            if path is not None and key is not None and key not in known:
-                one = self._detect(network, path)
-                if one is not None:
-                    known[key] = _packed(one)
-                    store.put_many(namespace, {key: known[key]})
-        packed = [None if key is None else known.get(key) for key in keys]
+        packed = look_at_images(dataset, store, namespace, look, "detecting regions")
         images = [None if raw is None else _unpacked(raw, self.dim) for raw in packed]
         warn_of_images(dataset, [one is None for one in images], "have no regions")
         nothing = [one is not None and tuple(one[2]) == (WHOLE,) for one in images]
         warn_of_images(dataset, nothing, NOTHING.format(self.threshold))
         return stack_regions(images, self.dim)
 
-    def _detect(self, network: FasterRcnn, path: Path) -> ImageRegions | None:
-        """What is in an image; `None`, with a warning, for a file that is not an image."""
-        try:
-            return network.look(path, self.most)
-        except InputError as error:
-            log.warning("%s", error)
-            return None
+
+def look_at_images(
+    dataset: CaptionDataset,
+    store: Store | None,
+    namespace: str,
+    look: Callable[[Path], bytes | None],
+    desc: str,
+) -> list[bytes | None]:
+    """Per image what `look` gives for its file, kept by the file's content; `None` without a file
+    or where `look` gives nothing. `desc` names the work in the progress bar."""
+    paths = annotated_images.paths_of(dataset)
+    keys = annotated_images.digests(paths, store)
+    files = {k: p for p, k in zip(paths, keys, strict=True) if p is not None and k is not None}
+    there = list(files)
+
+    def compute(positions: list[int]) -> list[bytes | None]:
+        return [look(files[there[position]]) for position in positions]
+
+    known = compute_missing(store, namespace, there, compute, chunk=1, desc=desc, unit=" images")
+    return [None if key is None else known.get(key) for key in keys]
 
 
 def warn_of_images(dataset: CaptionDataset, these: Sequence[bool], problem: str) -> None:

@@ -1,7 +1,5 @@
 """A program as a metric: what it is given, what it may write, its environment, and a kill."""
 
-import json
-import subprocess
 import sys
 import textwrap
 import venv
@@ -134,41 +132,6 @@ def test_it_runs_in_its_own_environment_and_goes_on_after_a_failure(tmp_path: Pa
     calls = (tmp_path / "calls").read_text(encoding="utf-8").splitlines()
     assert calls[0] == HUMAN[2]
     assert ";".join(HUMAN[:2]) not in calls
-
-
-@pytest.mark.slow
-def test_a_killed_run_goes_on_with_the_next_batch(tmp_path: Path) -> None:
-    """The program kills the run while it works on the second batch of forty."""
-    text = f"""
-        import json, os, pathlib, sys
-        captions = [json.loads(line)["caption"] for line in sys.stdin]
-        calls, pid = (pathlib.Path({str(tmp_path)!r}, name) for name in ("calls", "pid"))
-        if len(captions) == 40:
-            with calls.open("a") as file:
-                print(captions[0], file=file)
-            if len(calls.read_text().splitlines()) == 2:
-                os.kill(int(pid.read_text()), 9)
-        for caption in captions:
-            print(len(caption))
-    """
-    run = [
-        *(sys.executable, "-m", "metaeval", "experiment=replace", "dataset=scenes"),
-        *("dataset.limit=50", "metric=[command]", "report=none", "controls=[]"),
-        f'metric.command.run="{script(tmp_path, text)}"',
-        *("metric.command.batch_size=40", f"paths.cache={tmp_path / 'cache'}"),
-        f"hydra.run.dir={tmp_path / 'run'}",
-    ]
-    process = subprocess.Popen(run, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    (tmp_path / "pid").write_text(str(process.pid), encoding="utf-8")
-    process.communicate()
-    assert process.returncode == -9
-    done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    first, killed, *later = (tmp_path / "calls").read_text(encoding="utf-8").splitlines()
-    assert later[0] == killed
-    assert first not in later
-    result = json.loads((tmp_path / "run" / "statistics.json").read_text(encoding="utf-8"))
-    assert result["metrics"][0]["statistics"] is not None
 
 
 KIT = """

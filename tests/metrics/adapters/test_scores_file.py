@@ -17,7 +17,6 @@ from scipy.stats import kendalltau
 from metaeval.cli.main import run_verb
 from metaeval.data.dataset import CaptionDataset
 from metaeval.data.judgments.benchmarks import load_composite, load_expert, load_thumb
-from metaeval.data.judgments.pascal50s import load_pascal50s
 from metaeval.data.own.bank import read_entry
 from metaeval.data.own.score_files import read_scores
 from metaeval.errors import ConfigError, InputError
@@ -28,7 +27,6 @@ from metaeval.scoring import complete, look_up, score_captions
 from tests.data.pairs import pair_files
 from tests.data.table_files import write as written
 from tests.metrics.adapters.adapter_cases import REFERENCES, scored, scores_of, small
-from tests.shared import run_here
 
 RECORDS = [
     {"image_id": 0, "caption": "a man", "Mine": 0.25, "Other": 3},
@@ -264,24 +262,6 @@ def test_the_scores_that_fleur_published_join_whole(
         assert value is None or 100 * tau == pytest.approx(value, abs=0.05)
 
 
-@pytest.mark.slow
-@pytest.mark.coco
-def test_fleurs_scores_of_pascal50s_join_whole(coco_root: Path) -> None:
-    """8,000 captions, for any references that are drawn; HC and HI as the authors count them."""
-    path = coco_root / "scores" / "fleur_pascal50s.csv"
-    if not path.is_file():
-        pytest.skip("METAEVAL_DATA has no scores/fleur_pascal50s.csv")
-    pairs = load_pascal50s(data=coco_root)
-    (table,) = pairs.tables(n_references=5)
-    metric = ScoresFileMetric(path, columns=["FLEUR"])
-    done = scored(metric, table.documents, table.captions, list(table.items))
-    assert (len(table.captions), done.counts[0].n) == (8_000, 0)
-    first, second = done.scores[:, 0].reshape(2, -1)
-    right = np.sign(first - second) == np.sign(pairs.votes[:, 0] - pairs.votes[:, 1])
-    of_category = {c: int(right[np.array(pairs.category) == c].sum()) for c in ("HC", "HI")}
-    assert of_category == {"HC": 613, "HI": 997}
-
-
 def test_answers_are_read_on_their_scale(tmp_path: Path) -> None:
     """As a judge reads them: another denominator is not a score, a caption's number neither."""
     path = tmp_path / "answers.csv"
@@ -304,10 +284,6 @@ DESCRIBED = {
 }
 IMAGES = ("1.jpg", "2.jpg")
 HUMAN = ("a dog", "a cat")
-MACHINES = (
-    "dataset.systems=[Up-Down,Unified-VLP,VinVL-base,VinVL-large]",
-    "dataset.dimensions=[total]",
-)
 DATASET = CaptionDataset("table", IMAGES, HUMAN, (HUMAN, HUMAN), IMAGES, HUMAN)
 
 
@@ -451,57 +427,3 @@ def test_a_file_is_checked_as_its_description_says_it_is_read(
     assert "judge.csv: CLAIR, 2 captions with a score" in capsys.readouterr().out
     done = scores(BankMetric(tmp_path / "bank"), ["a dog", "a cat", "a dog"], [0, 1, 1])
     np.testing.assert_array_equal(done.scores[:, 0], [80, np.nan, 5])
-
-
-@pytest.mark.slow
-@pytest.mark.coco
-@pytest.mark.parametrize(
-    ("dataset", "options", "expected"),
-    [
-        (
-            "flickr8k_expert",
-            (),
-            [
-                ("FLEUR", "kendall_tau_c", 53.03),  # Lee et al. (2024) print 53.0
-                ("LLaVA-1.5-13B (references)", "kendall_tau_c", 33.5),
-                ("LLaVA-1.5-13B (visual context)", "kendall_tau_b", 42.6),
-                ("LLaVA-1.5-7B", "kendall_tau_c", 30.8),
-            ],
-        ),
-        (
-            "thumb",
-            MACHINES,
-            [
-                ("RefCLIPScore (published)", "pearson", 45.4),
-                ("CLIPScore (published)", "pearson", 31.7),
-            ],
-        ),
-    ],
-)
-def test_scores_of_others_in_the_data_folder(
-    dataset: str,
-    options: tuple[str, ...],
-    expected: list[tuple[str, str, float]],
-    coco_root: Path,
-    tmp_path: Path,
-) -> None:
-    """Judges' raw answers by their leading number, and THumB's scores by captioner: the values
-    that their files give without metaeval (τ-c, τ-b and r times 100, to the printed digit). Of the
-    visual context's answers 78 have no number (their τ-b is 42.4 where these count as 0)."""
-    if not all((coco_root / f).is_dir() for f in ("judges", "scores", "thumb/metric_scores")):
-        pytest.skip("METAEVAL_DATA has no recorded judges, or no scores of FLEUR or THumB")
-    result = run_here(
-        tmp_path,
-        "experiment=judgments",
-        f"dataset={dataset}",
-        *options,
-        f"paths.data={coco_root}",
-        "metrics=[bank]",
-        f"metric.bank.only={json.dumps([metric for metric, _, _ in expected])}",
-        "stats.replicates=10",
-        "task.fitted=false",
-        "report=none",
-    )
-    for metric, measure, value in expected:
-        found = 100 * result.metric(metric).numbers.value(measure)
-        assert found == pytest.approx(value, abs=0.05), metric

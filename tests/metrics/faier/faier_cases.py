@@ -7,10 +7,11 @@ read the parameters and nothing else.
 import numpy as np
 import numpy.typing as npt
 import torch
+from scipy.special import softmax
 
 from metaeval.metrics.faier.network import FaierNetwork, FaierShape, ParsedCaptions
 from metaeval.text.vocabulary import SPECIAL, Vocabulary
-from metaeval.vision.regions.base import Regions, pad_regions
+from metaeval.vision.regions.base import Regions, stack_regions
 
 Vector = npt.NDArray[np.float64]
 
@@ -47,7 +48,8 @@ def regions(counts: tuple[int, ...] = (3, 1, 4), seed: int = 0) -> Regions:
     features = [rng.normal(size=(n, 5)).astype(np.float32) for n in counts]
     corners = [np.sort(rng.random((n, 2, 2)), axis=1).reshape(n, 4) for n in counts]
     boxes = [each.astype(np.float32) for each in corners]
-    return pad_regions(features, boxes, [["thing"] * n for n in counts], 5)
+    labels = [["thing"] * n for n in counts]
+    return stack_regions(list(zip(features, boxes, labels, strict=True)), 5)
 
 
 class Loops:
@@ -56,21 +58,13 @@ class Loops:
         self.shape = of.shape
 
     def gru(self, name: str, inputs: list[Vector], direction: str = "") -> list[Vector]:
-        """Cho et al.: reset gate, update gate, candidate state (its bias inside the reset)."""
-        w_ih, w_hh, b_ih, b_hh = (
-            self.p[f"{name}.{kind}_l0{direction}"]
-            for kind in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
-        )
-        d = w_hh.shape[1]
-        h, states = np.zeros(d), []
+        """The states of torch's own cell, one step after the other."""
+        kinds = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+        weights = [torch.from_numpy(self.p[f"{name}.{kind}_l0{direction}"]) for kind in kinds]
+        states = [weights[1].new_zeros(1, weights[1].shape[1])]
         for x in inputs:
-            from_x, from_h = w_ih @ x + b_ih, w_hh @ h + b_hh
-            reset = 1 / (1 + np.exp(-(from_x[:d] + from_h[:d])))
-            update = 1 / (1 + np.exp(-(from_x[d : 2 * d] + from_h[d : 2 * d])))
-            new = np.tanh(from_x[2 * d :] + reset * from_h[2 * d :])
-            h = (1 - update) * new + update * h
-            states.append(h)
-        return states
+            states.append(torch.gru_cell(torch.from_numpy(x)[None], states[-1], *weights))
+        return [state[0].numpy() for state in states[1:]]
 
     def both_ways(self, name: str, ids: list[int]) -> tuple[list[Vector], Vector]:
         """States of a sequence of words, and its last state, the two directions averaged."""
@@ -146,8 +140,3 @@ class Loops:
             z = self.union(level, seen[level], said) if seen else self.said(level, said)
             scores.append(float(np.mean([max(zi @ h for zi in z) for h in nodes])))
         return scores
-
-
-def softmax(logits: list[float]) -> Vector:
-    powers = np.exp(np.array(logits) - max(logits))
-    return powers / powers.sum()

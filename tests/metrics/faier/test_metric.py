@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 import torch
 
-from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.data.dataset import CaptionDataset
 from metaeval.data.scenes import load_scenes
-from metaeval.metrics.faier.metric import Faier, FaierScorer
+from metaeval.metrics.faier.metric import Faier
 from metaeval.metrics.faier.network import FaierNetwork, FaierShape
 from metaeval.runs.records import NETWORK_PRECISION
 from metaeval.runs.store import MemoryStore
@@ -22,6 +22,7 @@ from metaeval.vision.regions.gold import GoldRegions
 from metaeval.weights import pretrained
 from research.train.networks import vocabulary_with_triplets
 from research.weights import save_weights
+from tests.metrics.metric_cases import bound, ready
 from tests.precision import assert_same_scores
 
 COLUMNS = {
@@ -83,12 +84,6 @@ def weights(scenes: CaptionDataset, tmp_path_factory: pytest.TempPathFactory) ->
 
 def metric(weights: dict[str, Path], variant: str = "r", **options: Any) -> Faier:
     return Faier(GoldRegions(), weights=str(weights[variant]), device="cpu", **options)
-
-
-def bound(own: Faier, dataset: CaptionDataset) -> FaierScorer:
-    scorer = own.bind(dataset, MemoryStore())
-    assert not isinstance(scorer, Absent), scorer
-    return scorer
 
 
 def scored(own: Faier, dataset: CaptionDataset, texts: list[str], index: list[int]) -> Any:
@@ -182,8 +177,7 @@ def test_calibration_is_in_units_of_the_references(
 def test_explanations_can_be_written_and_add_up(
     weights: dict[str, Path], scenes: CaptionDataset
 ) -> None:
-    own = bound(metric(weights), scenes)
-    own.prepare()
+    own = ready(metric(weights), scenes)
     explanation = own.explain(scenes.human[2], 2)
     assert json.loads(json.dumps(explanation)) == explanation
     assert explanation["kind"] == "matches"

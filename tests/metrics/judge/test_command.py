@@ -4,7 +4,6 @@ import itertools
 import json
 import os
 import random
-import re
 import shutil
 import socket
 import subprocess
@@ -270,20 +269,3 @@ def test_a_served_model_is_a_judge(tmp_path: Path) -> None:
         assert len(tokenizer(text, add_special_tokens=False)["input_ids"]) == n
     assert answers.completion_tokens.between(1, _MOST_TOKENS).all()
     assert (answers.seconds > 0).all()
-
-    # at most two digits: each number is in bounds
-    numbers = [re.match(r"\s*(\d+)", text) for text in answers.answer]
-    expected = pd.Series([float(m[1]) if m else float("nan") for m in numbers])
-    unclear = expected.notna() & answers.score.isna()
-    for text, match in zip(answers.answer[unclear], pd.Series(numbers)[unclear], strict=True):
-        # only a number that goes on, as a word, a list, a range or with another number, is left out
-        assert re.search(r"^\w|[\d.,:/-]", text[match.end() :])
-    expected[unclear] = float("nan")
-    assert 0 < expected.isna().sum() < len(expected)
-    pd.testing.assert_series_equal(answers.score, expected, check_names=False)
-
-    scores = pd.read_parquet(tmp_path / "run" / files.SCORES)
-    table = captions.merge(scores[scores.metric == "Tiny"], on=["image_id", "set", "level"])
-    known = dict(zip(zip(answers.image_id, answers.caption, strict=True), expected, strict=True))
-    given = [known[str(i), c] for i, c in zip(table.image_id, table.caption, strict=True)]
-    pd.testing.assert_series_equal(table.score, pd.Series(given), check_names=False)

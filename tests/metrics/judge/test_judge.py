@@ -93,13 +93,6 @@ def test_whatever_changes_a_request_or_its_reading_is_in_the_signature(
     assert len(lengths.bodies) == (8 if asks_again else 4)
 
 
-def _after(failures: int, failing: Any) -> Any:
-    def reply(body: str, number: int) -> Any:
-        return failing if number <= failures else length_score(body, number)
-
-    return reply
-
-
 @pytest.mark.parametrize(
     ("reply", "expected", "count"),
     [
@@ -277,7 +270,9 @@ def test_a_dead_server_is_named(tmp_path: Path) -> None:
 def test_repeated_attempts_are_counted(
     httpserver: HTTPServer, tmp_path: Path, details: list[str]
 ) -> None:
-    served = Served(httpserver, _after(2, Response("", 500)))
+    served = Served(
+        httpserver, lambda body, n: length_score(body, n) if n > 2 else Response("", 500)
+    )
     with record_answers(tmp_path) as journal:
         assert scored(judge(served.url, concurrency=1)).status == "ok"
     assert any("2 repeated, 0 failed" in detail for detail in details)
@@ -293,6 +288,11 @@ def said_three(body: str, number: int) -> Any:
     tops = [{"token": t, "logprob": math.log(p)} for t, p in TOKENS]
     position = {"token": "3", "logprob": math.log(0.5), "top_logprobs": tops}
     return completion("3", choice={"logprobs": {"content": [position]}})
+
+
+def packed(body: str, number: int) -> Response:
+    content = gzip.compress(json.dumps(completion("70")).encode())
+    return Response(content, headers={"Content-Encoding": "gzip"})
 
 
 @pytest.mark.parametrize(
@@ -313,6 +313,7 @@ def said_three(body: str, number: int) -> Any:
             [90, 30, 60, 60],
             1,
         ),
+        (packed, {}, ["Judge (tiny)"], [70], 1),
         # by hand: 1 with probability .25, 3 with .5, a word with .25: (.25 + 1.5) / .75
         (
             said_three,
@@ -336,6 +337,7 @@ def test_columns_and_their_scores(
     assert [c.name for c in result.columns] == columns
     assert result.scores[0].tolist() == pytest.approx(row, abs=1e-12)
     assert len(served.bodies) == requests
+    assert served.headers[0]["Accept-Encoding"] == "gzip"
 
 
 @pytest.mark.parametrize(
@@ -628,21 +630,6 @@ def test_a_reply_has_a_longest_time(httpserver: HTTPServer, wait: float) -> None
     assert (len(served.bodies), result.status) == (2, "failed")
 
 
-def test_a_packed_reply_is_unpacked_and_other_encodings_are_failures(
-    httpserver: HTTPServer,
-) -> None:
-    def reply(body: str, number: int) -> Response:
-        raw = json.dumps(completion("70")).encode()
-        if number == 1:
-            return Response(raw, headers={"Content-Encoding": "br"})
-        return Response(gzip.compress(raw), headers={"Content-Encoding": "gzip"})
-
-    served = Served(httpserver, reply)
-    result = scored(judge(served.url), CAPTIONS[:1])
-    assert (served.headers[0]["Accept-Encoding"], len(served.bodies)) == ("gzip", 2)
-    assert result.scores[0, 0] == 70
-
-
 ODD: dict[str, Any] = {
     "429": Response("slow down", 429, {"Retry-After": "0.1"}),
     "500": Response("broken", 500),
@@ -656,6 +643,9 @@ ODD: dict[str, Any] = {
     "a list": [completion("70")],
     "deep": "[" * 200_000 + "]" * 200_000,
     "a key twice": '{"choices": [{"message": {"content": "1"}}], "choices": []}',
+    "another encoding": Response(
+        json.dumps(completion("70")).encode(), headers={"Content-Encoding": "br"}
+    ),
     "not UTF-8": Response(json.dumps(completion("70")).encode("utf-16"), 200),
     "5,000 digits": '{"choices": ' + "7" * 5000 + "}",
     "tokens not text": completion(

@@ -1,6 +1,7 @@
 """LearnToEval: the authors' network as a loop, the rules of its scores, and corrupted copies."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,10 +17,6 @@ from tests.metrics import metric_cases
 from tests.metrics.metric_cases import images
 
 
-def _sigmoid(x: np.ndarray) -> np.ndarray:
-    return 1 / (1 + np.exp(-x))
-
-
 @pytest.mark.parametrize("dim", [0, 3])
 @pytest.mark.parametrize("product", [False, True])
 def test_the_network_by_a_loop(dim: int, product: bool) -> None:
@@ -33,40 +30,35 @@ def test_the_network_by_a_loop(dim: int, product: bool) -> None:
     with torch.no_grad():  # also of those that begin as 1 or 0
         for parameter in model.parameters():
             parameter.copy_(0.5 * torch.randn_like(parameter))
-    w = {k: v.double().numpy() for k, v in model.state_dict().items()}
+    w = {k: v.double() for k, v in model.state_dict().items()}
 
-    def scaled(x: np.ndarray, name: str) -> np.ndarray:
-        standard = (x - x.mean()) / np.sqrt(x.var() + 1e-5)
-        return w[f"{name}.weight"] * standard + w[f"{name}.bias"]
+    def scaled(x: torch.Tensor, name: str) -> torch.Tensor:
+        of_name = w[f"{name}.weight"], w[f"{name}.bias"]
+        return torch.nn.functional.layer_norm(x, x.shape, *of_name)
 
-    def read(tokens: list[int]) -> np.ndarray:
-        h, c = np.zeros(5), np.zeros(5)
+    def read(tokens: list[int]) -> torch.Tensor:
+        """By torch's own cell, one step after the other."""
+        cell = [w[f"lstm.{k}_l0"] for k in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]
+        state: Any = torch.zeros(2, 1, 5, dtype=torch.float64)
         for token in tokens:
-            x = w["embedding.weight"][token]
-            gates = (
-                w["lstm.weight_ih_l0"] @ x
-                + w["lstm.bias_ih_l0"]
-                + w["lstm.weight_hh_l0"] @ h
-                + w["lstm.bias_hh_l0"]
-            )
-            i, f, g, o = np.split(gates, 4)  # in torch's order
-            c = _sigmoid(f) * c + _sigmoid(i) * np.tanh(g)
-            h = _sigmoid(o) * np.tanh(c)
-        return scaled(h, "scale")
+            state = torch.lstm_cell(w["embedding.weight"][token][None], tuple(state), *cell)
+        return scaled(state[0][0], "scale")
 
     reference, candidate = [1, 5, 6, 2], [1, 7, 2]
-    means = np.array([0.5, -1.0, 2.0][:dim], dtype=np.float32)
-    given = [scaled(w["image.0.weight"] @ means + w["image.0.bias"], "image.1")] if dim else []
+    means = torch.tensor([0.5, -1.0, 2.0][:dim])
+    given = []
+    if dim:
+        given = [scaled(w["image.0.weight"] @ means.double() + w["image.0.bias"], "image.1")]
     given += [read(reference)]
     parts = [*given, read(candidate)]
     parts += [part * parts[-1] for part in given] if product else []
-    hidden = np.maximum(w["hidden.weight"] @ np.concatenate(parts) + w["hidden.bias"], 0)
+    hidden = torch.relu(w["hidden.weight"] @ torch.cat(parts) + w["hidden.bias"])
     expected = w["logits.weight"] @ hidden + w["logits.bias"]
     with torch.inference_mode():
         # padding behind <end> changes nothing
         one = model.read(torch.tensor([[*reference, 0, 0]]), torch.tensor([4]))
         other = model.read(torch.tensor([candidate]), torch.tensor([3]))
-        seen = model.see(torch.from_numpy(means)[None]) if dim else None
+        seen = model.see(means[None]) if dim else None
         mine = model.judge(seen, one, other)[0]
     np.testing.assert_allclose(mine.numpy(), expected, rtol=0, atol=1e-5)
 

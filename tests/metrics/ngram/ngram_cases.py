@@ -1,9 +1,6 @@
 """What the tests of BLEU, SacreBLEU, ROUGE-L and CIDEr are fed with, and their oracle."""
 
-import random
 from collections.abc import Sequence
-from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +8,6 @@ import numpy.typing as npt
 from hypothesis import strategies as st
 
 from metaeval.config import build, compose_config
-from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import CaptionDataset
 from metaeval.metrics.base import Metric, Scores
 from metaeval.text.tokenizers import base as tokenizers
@@ -98,24 +94,6 @@ NASTY = Case(
         (_LONG, _LONG, _LONG, "and word0 and word1", _LONG, _LONG, _LONG, _LONG),
     ),
 )
-
-
-@cache
-def coco_sample(root: Path, images: int = 300, seed: int = 0) -> Case:
-    """Real captions of a seeded sample of val2017 and four sets: the human captions, with words
-    put out of order, with half of the words from elsewhere, and another image's caption."""
-    whole = load_coco(root=root, split="val2017")
-    rng = random.Random(seed)
-    chosen = sorted(rng.sample(range(len(whole)), images))
-    human = [whole.human[i] for i in chosen]
-    words = [word for caption in human for word in caption.split()]
-    shuffled = [" ".join(rng.sample(c.split(), len(c.split()))) for c in human]
-    replaced = [
-        " ".join(rng.choice([word, rng.choice(words)]) for word in caption.split())
-        for caption in human
-    ]
-    sets = (human, shuffled, replaced, human[1:] + human[:1])
-    return Case(tuple(whole.references[i] for i in chosen), tuple(map(tuple, sets)))
 
 
 def tokenised(case: Case, tokenizer: str = "ptb") -> Case:

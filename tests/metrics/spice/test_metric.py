@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import subprocess
-import time
 import zipfile
 from collections.abc import Iterator
 from contextlib import closing
@@ -35,7 +34,8 @@ from metaeval.runs.store import MemoryStore
 from metaeval.text.scene_graphs import spice_service
 from metaeval.text.scene_graphs.parse import default_cache, missing_parts
 from metaeval.text.scene_graphs.spice_service import SpiceParser
-from tests.metrics.metric_cases import bound, images, ready, scores_of
+from tests.java.processes import gone
+from tests.metrics.metric_cases import bound, images, ready
 from tests.metrics.ngram.ngram_cases import BASEBALL, CHILDREN
 
 # What the original jar's own command (SpiceScorer -subset, Java 17) says of CANDIDATES against the
@@ -72,26 +72,6 @@ def raw(cache: Path, store: MemoryStore) -> Iterator[SpiceScorer]:
         ready(metric, images([*BASEBALL.references, *CHILDREN.references]), store)
     ) as scorer:
         yield scorer
-
-
-def jvms(marker: str) -> list[int]:
-    """The Java services that run with `marker` in their command line."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        try:
-            command = (entry / "cmdline").read_bytes().decode(errors="replace")
-        except OSError:
-            continue
-        if "SceneGraphService" in command and marker in command and "java" in command:
-            found.append(int(entry.name))
-    return found
-
-
-def gone(marker: str, seconds: float = 20) -> bool:
-    deadline = time.monotonic() + seconds
-    while jvms(marker) and time.monotonic() < deadline:
-        time.sleep(0.2)
-    return not jvms(marker)
 
 
 # ---- values ------------------------------------------------------------------------------------
@@ -165,19 +145,16 @@ def test_a_column_says_what_it_is(parser: str, model: str | None) -> None:
     assert {part.model for part in parts} == {model}
 
 
-def test_auto_is_corenlp_where_it_is_installed(cache: Path) -> None:
-    metric, corenlp = Spice(cache=cache), Spice(parser="corenlp", cache=cache)
-    assert metric.columns == corenlp.columns
-    data = CHILDREN.dataset
-    assert bound(metric, data).signatures == bound(corenlp, data).signatures
-
-
-def test_auto_uses_the_rules_elsewhere_and_names_them(tmp_path: Path) -> None:
+@pytest.mark.parametrize("parser", ["corenlp", "perceptron"])
+def test_auto_is_corenlp_where_it_is_installed_and_the_rules_elsewhere(
+    parser: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
     """A machine without CoreNLP has a row too, and the row does not pass for SPICE's."""
-    metric, rules = Spice(cache=tmp_path), Spice(parser="perceptron", cache=tmp_path)
-    assert metric.columns == rules.columns
-    data = CHILDREN.dataset
-    assert bound(metric, data).signatures == bound(rules, data).signatures
+    folder = request.getfixturevalue("cache") if parser == "corenlp" else tmp_path
+    metric, named = Spice(cache=folder), Spice(parser=parser, cache=folder)
+    assert metric.columns == named.columns
+    one, other = (bound(each, CHILDREN.dataset) for each in (metric, named))
+    assert one.signatures == other.signatures
     assert list(tmp_path.iterdir()) == []
 
 
@@ -196,9 +173,9 @@ def test_tuples_do_not_depend_on_threads_or_order(cache: Path) -> None:
         "tab\tand é ☃",
         "",
     ]
-    with SpiceParser(cache, heap=1024, threads=1) as one:
+    with closing(SpiceParser(cache, heap=1024, threads=1)) as one:
         expected = one(sentences)
-    with SpiceParser(cache, heap=1024, threads=3) as three:
+    with closing(SpiceParser(cache, heap=1024, threads=3)) as three:
         found = three([*sentences[::-1], *sentences])
     assert found == [*expected[::-1], *expected]
     assert None not in expected
@@ -211,17 +188,17 @@ def test_a_sentence_over_its_time_is_nan_and_reported(
 ) -> None:
     metric = Spice(tokenizer="none", cache=cache, heap_mib=1031, sentence_seconds=1e-9)
     long = " and ".join(["a man with a dog in a park near the old town"] * 12)
-    assert np.isnan(scores_of(metric, images([[long]]), ["a dog"])).all()
+    with closing(ready(metric, images([[long]]))) as scorer:
+        assert np.isnan(scorer.score(["a dog"], np.array([0]))).all()
+        process = scorer.parser._process
     assert "not done in time" in caplog.text
-    assert gone("-Xmx1031m")
+    assert gone(process.pid)
 
 
 @pytest.mark.java
-def test_too_small_a_heap_shows_stderr_and_leaves_no_jvm(cache: Path) -> None:
-    parser = SpiceParser(cache, heap=33, threads=1)
+def test_too_small_a_heap_shows_stderr(cache: Path) -> None:
     with pytest.raises(JavaError, match=r"OutOfMemoryError|heap"):
-        parser(["a dog"])
-    assert gone("-Xmx33m")
+        SpiceParser(cache, heap=33, threads=1)(["a dog"])
 
 
 Tuples = list[list[str]]

@@ -1,16 +1,12 @@
-"""VIFIDEL and WMD: by hand, against scikit-learn and POT, with a detector.
+"""VIFIDEL and WMD: by hand, against scikit-learn and POT.
 
 Both sides compute in float64 from the same vectors. Scores lie in [0, 1]; 1e-12 is far above what
-both can differ by. What a
-trained detector finds is torchvision's business; ours is that what it finds arrives, is counted
-once per box above the threshold, is kept, and that nothing is fetched.
+both can differ by. Labels of the detector: tests/vision/regions/test_detector.py.
 """
 
 import json
 import math
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,25 +14,19 @@ import numpy as np
 import numpy.typing as npt
 import ot
 import pytest
-import torch
-from PIL import Image
 from sklearn.feature_extraction import text
 from sklearn.metrics import pairwise
-from torchvision.models import detection
 
 from metaeval.config import build, compose_config
 from metaeval.corruptions.graded.replace import Replace
 from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import InputError
-from metaeval.metrics.vifidel.distance import stop_words
-from metaeval.metrics.vifidel.metric import Detector, ObjectSources, Vifidel, Wmd
+from metaeval.metrics.vifidel.metric import Vifidel, Wmd
 from metaeval.runs.records import Tally
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
 from metaeval.text.word_vectors.base import MiniLmVectors, VectorFile
-from metaeval.vision.regions.detector import FasterRcnn
 from tests.metrics.metric_cases import images, ready, scores_of
-from tests.vision.regions.region_cases import Files
 
 # Not of length 1, on purpose: the metric scales them. Scaled, their numbers are simple.
 VECTORS = {
@@ -255,10 +245,6 @@ def test_missing_parts_are_reported_with_a_remedy(
     assert f"word vectors {vectors.path} not found" in absent()
 
 
-def test_the_stop_words_are_scikit_learns() -> None:
-    assert stop_words() == text.ENGLISH_STOP_WORDS
-
-
 NAN = math.nan
 
 
@@ -295,40 +281,6 @@ def test_edges_of_wmd(tmp_path: Path) -> None:
     np.testing.assert_array_equal(mine, [0, 0, NAN, 1, NAN, NAN, NAN])
     counts = scorer.tally(captions, np.zeros(len(captions), dtype=np.intp))
     assert counts.sum(axis=0).tolist() == [1, 3]
-
-
-@pytest.fixture
-def data(tmp_path: Path) -> CaptionDataset:
-    path = tmp_path / "0.png"
-    noise = np.random.default_rng(0).integers(0, 256, (64, 96, 3), dtype=np.uint8)
-    Image.fromarray(noise).save(path)
-    without = dataset([["dog"], ["dog"]], [["a dog"]] * 2)
-    return replace(without, parts={**without.parts, "images": lambda: Files({0: path})})
-
-
-@pytest.mark.slow
-def test_detections_are_counted_and_cached(
-    data: CaptionDataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path, store = tmp_path / "random.pth", MemoryStore()
-    network = FasterRcnn("random", 0.0115, "cpu")._loaded()
-    torch.save(network.state_dict(), path)
-    detector = Detector(str(path), threshold=0.0115, device="cpu")
-    names = detection.FasterRCNN_ResNet50_FPN_Weights.COCO_V1.meta["categories"]
-    pixels = np.asarray(Image.open(data.part("images").path(0)), dtype=np.float32) / 255
-    with torch.inference_mode():
-        boxes = network([torch.from_numpy(pixels).permute(2, 0, 1)])[0]
-    expected = Counter(names[number] for number in boxes["labels"].tolist())
-    assert expected  # 1 of 91 classes by chance: even an untrained network sees something
-
-    sources = ObjectSources(["gold", "detector"], detector)
-    labels = sources.labels(data, store)  # the second image has no file: nothing is detected
-    assert labels == [expected | Counter(["dog"]), Counter(["dog"])]
-    assert sources.identity().split("+")[1].startswith("fasterrcnn-")
-    monkeypatch.setattr(FasterRcnn, "labels", lambda *_: ["seen again"])
-    strict = Detector(str(path), threshold=1.0, device="cpu")  # which changes the identity
-    assert strict.labels(data, store)[0] == Counter(["seen again"])
-    assert detector.labels(data, store)[0] == expected
 
 
 Table = dict[str, npt.NDArray[np.float64]]

@@ -73,13 +73,6 @@ def test_reads_every_format(tmp_path: Path, name: str, content: bytes) -> None:
     assert vectors.identity() == f"{name}:{hashlib.sha256(content).hexdigest()[:12]}"
 
 
-def test_reads_what_gensim_exports(tmp_path: Path) -> None:
-    saved = pytest.importorskip("gensim.models", exc_type=ImportError).KeyedVectors(3)
-    saved.add_vectors([*WORDS[:3], *WORDS[4:]], np.delete(ROWS, 3, axis=0))
-    saved.save_word2vec_format(str(tmp_path / "a.bin"), binary=True)
-    check(VectorFile(tmp_path / "a.bin", cache=tmp_path))
-
-
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [

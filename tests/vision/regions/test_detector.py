@@ -8,6 +8,7 @@ layout (the names of torchvision's first release).
 
 import logging
 import pickle
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,8 @@ class NeverLooks(FasterRcnn):
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(detector, "FasterRcnn", SmallRcnn)
+    for module in (detector, vifidel):
+        monkeypatch.setattr(module, "FasterRcnn", SmallRcnn)
 
 
 @pytest.fixture(scope="module")
@@ -79,6 +81,8 @@ def test_boxes_and_features_are_torchvisions_own(
     assert source.identity() == f"detector-fasterrcnn-random-36-{LOW}-upright-1"
     store = MemoryStore()
     regions = source.load(data, store)
+    of_vifidel = Detector("random", LOW, "cpu")
+    labels = of_vifidel.labels(data, store)
     assert regions.features.shape[2] == source.dim == 1024
 
     # torchvision's own pass of the same network, and a hook on its box head
@@ -94,18 +98,25 @@ def test_boxes_and_features_are_torchvisions_own(
         expected = found["boxes"][:n].numpy() / [width, height, width, height]
         # float32, scaled to the network's size and back
         np.testing.assert_allclose(regions.boxes[row, :n], expected, atol=1e-5)
-        assert list(regions.labels[row]) == [names[i] for i in found["labels"][:n].tolist()]
+        expected_labels = [names[i] for i in found["labels"].tolist()]
+        assert list(regions.labels[row]) == expected_labels[:n]
+        assert labels[row] == Counter(expected_labels)
 
     # each image is looked at once, by its content
-    monkeypatch.setattr(detector, "FasterRcnn", NeverLooks)
+    for module in (detector, vifidel):
+        monkeypatch.setattr(module, "FasterRcnn", NeverLooks)
     again = DetectorRegions(weights="random", threshold=LOW, device="cpu")
     known = again.load(data, store)
+    assert of_vifidel.labels(data, store) == labels
+    with pytest.raises(AssertionError, match="looked at an image again"):  # another threshold
+        Detector("random", 2 * LOW, "cpu").labels(data, store)
     assert again.digest(known, 0) == source.digest(regions, 0)
     assert known.labels == regions.labels
 
 
-def test_features_are_those_of_their_box(noise: Path) -> None:
-    rcnn = SmallRcnn("random", LOW, "cpu")
+def test_features_are_those_of_their_box(noise: Path, tmp_path: Path) -> None:
+    torch.save(FasterRcnn("random", device="cpu")._loaded().state_dict(), tmp_path / "random.pth")
+    rcnn = SmallRcnn(tmp_path / "random.pth", LOW, "cpu")
     features, corners, labels = rcnn.look(noise, 5)
     assert features.shape == (len(labels), 1024)
     network = rcnn._loaded()

@@ -12,9 +12,8 @@ import pytest
 from metaeval.config import component, compose_config
 from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import Objects
-from metaeval.data.scenes import load_scenes
 from metaeval.errors import ConfigError
-from metaeval.vision.regions.base import Regions, pad_regions
+from metaeval.vision.regions.base import Regions, stack_regions
 from metaeval.vision.regions.bottomup import BottomUpRegions
 from metaeval.vision.regions.detector import DetectorRegions
 from metaeval.vision.regions.gold import (
@@ -115,21 +114,6 @@ def test_a_part_of_the_images() -> None:
     assert len(regions.subset([])) == 0
 
 
-def test_shapes_that_do_not_fit_are_refused() -> None:
-    features, boxes = np.zeros((1, 2, 3), np.float32), np.zeros((1, 2, 4), np.float32)
-    good = np.array([[True, False]])
-    assert Regions(features, boxes, good, (("dog",),)).dim == 3
-    for wrong in (
-        lambda: Regions(features, boxes[:, :1], good, (("dog",),)),
-        lambda: Regions(features, boxes, ~good, (("dog",),)),  # a gap before the region
-        lambda: Regions(features, boxes, good, (("dog", "cat"),)),
-        lambda: Regions(features, boxes, good, ()),
-    ):
-        with pytest.raises(ValueError, match=r"differ|must come|one label"):
-            wrong()
-    assert pad_regions([features[0]], [boxes[0]], [["", ""]], 3).mask.all()
-
-
 @pytest.mark.coco
 @pytest.mark.parametrize(
     "split", ["val2017", pytest.param("karpathy_test", marks=pytest.mark.slow)]
@@ -152,13 +136,6 @@ def test_coco(coco_root: Path, split: str) -> None:
     # areas descend, and padding is 0
     assert (np.diff(regions.features[:, 1:, 87], axis=1) <= 0).all()
     assert 0 <= regions.boxes.min() <= regions.boxes.max() <= 1
-
-
-def test_scenes_have_regions() -> None:
-    data = load_scenes(n=40)
-    assert GoldRegions().missing(data) is None
-    labels = [sorted(names[1:]) for names in GoldRegions().load(data).labels]
-    assert labels == [sorted(data.part("objects")[i].labels) for i in data.image_ids]
 
 
 @pytest.mark.parametrize(
@@ -262,9 +239,7 @@ NOTHING = Objects((), np.zeros((0, 4)))
 
 
 def of(*images: Objects) -> Regions:
-    found = [regions_of(each) for each in images]
-    features, boxes, labels = zip(*found, strict=True)
-    return pad_regions(features, boxes, labels, GoldRegions.dim)
+    return stack_regions([regions_of(each) for each in images], GoldRegions.dim)
 
 
 def test_cells_by_hand() -> None:

@@ -79,10 +79,6 @@ class DependencyGraph:
         """Whether there is a dependent with one of these relations."""
         return any(relation in relations for relation, _ in self.edges[head])
 
-    def incoming(self, word: int) -> list[tuple[int, str]]:
-        """(head, relation) of each edge that ends at the word."""
-        return list(self.heads[word])
-
     def add(self, head: int, relation: str, dependent: int) -> None:
         """Add an edge, if it is not there."""
         if (relation, dependent) not in self.edges[head]:
@@ -103,7 +99,7 @@ class DependencyGraph:
 
     def replace(self, old: int, new: int) -> None:
         """Let one word take another's place: its head, and its dependents."""
-        for head, relation in self.incoming(old):
+        for head, relation in list(self.heads[old]):
             named = "nmod" if relation in ("advmod", "amod", "dep") else relation
             self.move((head, relation, old), (head, named, new))
         if self.root == old:
@@ -161,7 +157,7 @@ def _join_three(graph: DependencyGraph, first: int) -> None:
 
 def _join_two(graph: DependencyGraph, first: int) -> None:
     last = first + 1
-    noun, relation = next(iter(graph.incoming(last)), (-1, ""))
+    noun, relation = next(iter(graph.heads[last]), (-1, ""))
     if relation != "case":
         return
     if ("case", first) in graph.edges[noun]:  # both depend on the noun
@@ -205,7 +201,7 @@ def _name_conjunctions(graph: DependencyGraph) -> None:
 
 def _share(graph: DependencyGraph) -> None:
     """What the first of a conjunction depends on, the others do; its subject is theirs."""
-    incoming = [graph.incoming(word) for word in range(len(graph.words))]
+    incoming = [list(heads) for heads in graph.heads]
     for first, relation, other in graph.all_edges():
         if not relation.startswith("conj"):
             continue
@@ -263,14 +259,6 @@ def read_tuples(graph: DependencyGraph) -> Tuples:
     return tuples
 
 
-def _lemma(graph: DependencyGraph, place: int) -> str:
-    return graph.words[place].lemma
-
-
-def _is_noun(graph: DependencyGraph, place: int) -> bool:
-    return graph.words[place].is_noun
-
-
 # ---- quantities and pronouns ---------------------------------------------------------------------
 
 
@@ -316,12 +304,12 @@ def _lift(graph: DependencyGraph, quantity: int, before: list[int]) -> None:
             if quantity == graph.root:
                 graph.root = noun
             else:
-                head, reached = graph.incoming(quantity)[0]
+                head, reached = graph.heads[quantity][0]
                 graph.move((head, reached, quantity), (head, reached, noun))
             graph.remove(quantity, relation, noun)
             parts = sorted({*before, quantity, of})
             for part in parts:
-                for head, reached in graph.incoming(part):
+                for head, reached in list(graph.heads[part]):
                     graph.remove(head, reached, part)
             graph.add(noun, _QUANTITY, parts[0])
             for part in parts[1:]:
@@ -338,7 +326,7 @@ def _resolve_pronouns(graph: DependencyGraph) -> None:
             if antecedent is not None and antecedent < place:
                 pairs.append((place, antecedent))
     for pronoun, noun in pairs:
-        for head, relation in graph.incoming(pronoun):
+        for head, relation in list(graph.heads[pronoun]):
             graph.move((head, relation, pronoun), (head, relation, noun))
         graph.hand_over(pronoun, noun)
 
@@ -369,13 +357,15 @@ def _read_predicate(graph: DependencyGraph, place: int, tuples: Tuples) -> None:
     predicate = _predicate(graph, place)
     for subject in subjects:
         if graph.words[place].tag.startswith("J"):
-            tuples.append([_lemma(graph, subject), _lemma(graph, place)])
-        if not _is_noun(graph, subject):
+            tuples.append([graph.words[subject].lemma, graph.words[place].lemma])
+        if not graph.words[subject].is_noun:
             continue
         if copular:
             _add_statement(graph, subject, place, tuples)
         for relation, target in objects if not copular else ():
-            tuples.append([_lemma(graph, subject), _lemma(graph, target), predicate + relation])
+            tuples.append(
+                [graph.words[subject].lemma, graph.words[target].lemma, predicate + relation]
+            )
         if not objects and not copular:
             _add_statement(graph, subject, place, tuples)
 
@@ -384,27 +374,27 @@ def _read_agents(graph: DependencyGraph, place: int, tuples: Tuples) -> None:
     """ "The boy is followed by a dog": the dog follows the boy."""
     if not graph.words[place].tag.startswith("V"):
         return
-    agents = [a for a in graph.children(place, "nmod:agent") if _is_noun(graph, a)]
-    patients = [p for p in graph.children(place, "nsubjpass") if _is_noun(graph, p)]
+    agents = [a for a in graph.children(place, "nmod:agent") if graph.words[a].is_noun]
+    patients = [p for p in graph.children(place, "nsubjpass") if graph.words[p].is_noun]
     for agent, patient in product(agents, patients):
         predicate = _predicate(graph, place)
-        tuples.append([_lemma(graph, agent), _lemma(graph, patient), predicate])
+        tuples.append([graph.words[agent].lemma, graph.words[patient].lemma, predicate])
 
 
 def _add_statement(graph: DependencyGraph, subject: int, place: int, tuples: Tuples) -> None:
     case = graph.child(place, "case")
     if case is not None:
         parts = [graph.words[w].text.lower() for w in (case, *graph.children(case, "mwe"))]
-        tuples.append([_lemma(graph, subject), _lemma(graph, place), " ".join(parts)])
-    elif _lemma(graph, place) != "be":
-        tuples.append([_lemma(graph, subject), _lemma(graph, place)])
+        tuples.append([graph.words[subject].lemma, graph.words[place].lemma, " ".join(parts)])
+    elif graph.words[place].lemma != "be":
+        tuples.append([graph.words[subject].lemma, graph.words[place].lemma])
 
 
 def _objects(graph: DependencyGraph, place: int) -> list[tuple[str, int]]:
     """(" preposition" or "", noun) of each noun that is an object of the word."""
     objects = []
     for relation, word in graph.edges[place]:
-        if _is_noun(graph, word):
+        if graph.words[word].is_noun:
             if relation in ("dobj", "iobj", "nmod:poss", "nmod:agent"):
                 objects.append(("", word))
             elif relation.startswith("nmod:"):
@@ -413,7 +403,7 @@ def _objects(graph: DependencyGraph, place: int) -> list[tuple[str, int]]:
 
 
 def _predicate(graph: DependencyGraph, place: int) -> str:
-    lemma, particle = _lemma(graph, place), graph.child(place, "compound:prt")
+    lemma, particle = graph.words[place].lemma, graph.child(place, "compound:prt")
     if particle is None:
         return lemma
     return f"{'' if lemma == 'be' else lemma} {graph.words[particle].text.lower()}"
@@ -421,38 +411,38 @@ def _predicate(graph: DependencyGraph, place: int) -> str:
 
 def _read_noun(graph: DependencyGraph, place: int, tuples: Tuples) -> None:
     """What a word's own dependents say of it."""
-    lemma, noun = _lemma(graph, place), _is_noun(graph, place)
+    lemma, noun = graph.words[place].lemma, graph.words[place].is_noun
     for relation, word in graph.edges[place]:
-        if relation == "amod" or (relation == "compound" and noun and _is_noun(graph, word)):
-            tuples.append([lemma, _lemma(graph, word)])
+        if relation == "amod" or (relation == "compound" and noun and graph.words[word].is_noun):
+            tuples.append([lemma, graph.words[word].lemma])
         elif relation == "acl" and graph.words[word].tag.startswith("V"):
             predicate = _predicate(graph, word)
             for preposition, target in _objects(graph, word):
-                tuples.append([lemma, _lemma(graph, target), predicate + preposition])
-        elif relation == "nmod:poss" and noun and _is_noun(graph, word):
-            tuples.append([_lemma(graph, word), lemma, "have"])
+                tuples.append([lemma, graph.words[target].lemma, predicate + preposition])
+        elif relation == "nmod:poss" and noun and graph.words[word].is_noun:
+            tuples.append([graph.words[word].lemma, lemma, "have"])
         elif relation.startswith("nmod:") and noun and relation not in ("nmod:poss", "nmod:agent"):
-            tuples.append([lemma, _lemma(graph, word), relation[5:].replace("_", " ")])
+            tuples.append([lemma, graph.words[word].lemma, relation[5:].replace("_", " ")])
 
 
 def _read_number(graph: DependencyGraph, place: int, tuples: Tuples) -> None:
     """How many there are of a plural."""
     if graph.words[place].is_plural:
-        lemma = _lemma(graph, place)
+        lemma = graph.words[place].lemma
         number = graph.child(place, "nummod")
         quantity = graph.child(place, _QUANTITY)
         if number is not None:
             if number < place:
-                tuples.append([lemma, _lemma(graph, number)])
+                tuples.append([lemma, graph.words[number].lemma])
         elif quantity is not None:
-            tuples.append([lemma, _lemma(graph, quantity)])
+            tuples.append([lemma, graph.words[quantity].lemma])
 
 
 def _read_object(graph: DependencyGraph, place: int, tuples: Tuples) -> None:
     """A noun is an object, unless it is the first part of a compound."""
-    if not _is_noun(graph, place):
+    if not graph.words[place].is_noun:
         return
-    first = any(r == "compound" and _is_noun(graph, h) for h, r in graph.heads[place])
-    whole = any(_is_noun(graph, w) for w in graph.children(place, "compound"))
+    first = any(r == "compound" and graph.words[h].is_noun for h, r in graph.heads[place])
+    whole = any(graph.words[w].is_noun for w in graph.children(place, "compound"))
     if not first and not whole:
-        tuples.append([_lemma(graph, place)])
+        tuples.append([graph.words[place].lemma])
