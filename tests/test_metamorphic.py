@@ -321,7 +321,6 @@ INPUTS: dict[str, Input] = {
             "task__budgets": [0, 4],
             "task__edits": 1,
             "task__inflation_images": 0,
-            "task__pool_images": 0,
         },
     ),
     "captioners": Input(

@@ -1,7 +1,7 @@
 """The three goals as searches against one metric."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise, permutations
 
@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.corruptions.language.whole import corpus_of
-from metaeval.data.dataset import CaptionDataset, ImageId
+from metaeval.data.dataset import CaptionDataset
 from metaeval.search.beam import (
     Draft,
     Score,
@@ -23,10 +23,7 @@ from metaeval.search.beam import (
 from metaeval.search.pool import (
     FOIL,
     REFERENCES,
-    SIZE,
     FoilCheck,
-    Pool,
-    draw_pool,
     false_drafts,
     rule_of,
 )
@@ -58,8 +55,6 @@ class Material:
         Per image, the words of its references.
     far
         The words of the dataset.
-    pool
-        The captions that the best of n is chosen from.
     """
 
     dataset: CaptionDataset
@@ -70,7 +65,6 @@ class Material:
     fluency: Fluency | None
     check: FoilCheck | None
     seed: int
-    pool: Pool
 
     @property
     def index(self) -> npt.NDArray[np.intp]:
@@ -82,21 +76,14 @@ class Material:
         return self.check is None or bool(self.check.absent(trial.draft.text, i))
 
 
-def gather_material(
-    dataset: CaptionDataset,
-    fluency: Fluency | None,
-    seed: int,
-    pool_images: int = 0,
-    systems: Mapping[str, Mapping[ImageId, str]] | None = None,
-) -> Material:
-    """False captions and vocabularies of a dataset, and the pools of its first `pool_images`."""
+def gather_material(dataset: CaptionDataset, fluency: Fluency | None, seed: int) -> Material:
+    """False captions and vocabularies of a dataset."""
     false = false_drafts(dataset, seed)
     near = [vocabulary(references) for references in dataset.references]
     far = vocabulary(dataset.pool[:2000])
     check = FoilCheck(dataset) if rule_of(dataset) == FOIL else None
     return Material(
-        dataset, false, false_drafts(dataset, seed, REFERENCES), near, far, fluency, check, seed,
-        draw_pool(dataset, false, near, far, check, pool_images, seed, systems),
+        dataset, false, false_drafts(dataset, seed, REFERENCES), near, far, fluency, check, seed
     )  # fmt: skip
 
 
@@ -116,8 +103,6 @@ class AttackOutcome:
         Traces of the inflation, of the first images.
     generic
         [captions, n] Scores of the generic captions.
-    pool
-        [images of the pool, 64] Scores of the captions of the pool.
     seconds, computed
         What the searches took, and how many captions were scored that the cache did not hold.
     """
@@ -128,7 +113,6 @@ class AttackOutcome:
     known: list[Trace] = field(default_factory=list)
     unknown: list[Trace] = field(default_factory=list)
     generic: npt.NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)))
-    pool: npt.NDArray[np.float64] = field(default_factory=lambda: np.empty((0, SIZE)))
     seconds: float = 0.0
     computed: int = 0
 
@@ -182,9 +166,6 @@ def attack(
     outcome.generic = np.stack(
         [target.score([text] * len(data), index) for text in generic_captions(data)]
     )
-    pool = material.pool
-    flat = [text for captions in pool.captions for text in captions]
-    outcome.pool = target.score(flat, np.repeat(pool.index, SIZE)).reshape(-1, SIZE)
     outcome.seconds, outcome.computed = time.perf_counter() - started, target.calls + swapped.calls
     return outcome
 

@@ -19,12 +19,10 @@ from metaeval.results.base import Estimate, MetricResult
 from metaeval.results.measured import Extra
 from metaeval.results.run import Measure
 from metaeval.search.beam import SearchLimits, Trace, Trial
-from metaeval.search.pool import Pool, chance_of_choice
 from metaeval.stats.resampling.items import mean_of_known
 
 COPIED, LENGTH = "references copied", "same length"
 CONSTRAINTS = ("fluent", "unconstrained", COPIED, LENGTH)
-DRAWN = (1, 2, 4, 8, 16, 32, 64)
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 Curve = Mapping[int, Estimate]  # number of calls, or of changed words → value
@@ -105,9 +103,8 @@ def attack_statistics(
     limits: SearchLimits,
     budgets: Sequence[int],
     stats: DictConfig,
-    chosen: Mapping[str, Curve] | None = None,
 ) -> AttackStatistics:
-    """The numbers of one metric; `chosen` are the curves of `best_of_n`."""
+    """The numbers of one metric."""
     rows, human, spread = usable(outcome, material), outcome.human, spread_of(outcome)
     search = next(iter(outcome.false))
     first, by_edits = _first_calls(outcome, material, limits.edits)
@@ -145,7 +142,6 @@ def attack_statistics(
         {
             "calls": {FOOLED.format(name): curve for name, curve in success.items()},
             "words": {"": {k: share(np.isfinite(calls)) for k, calls in by_edits.items()}},
-            "best_of_n": chosen or {},
         },
         resisted,
         gains,
@@ -227,53 +223,11 @@ def _generic(outcome: AttackOutcome, material: Material) -> tuple[str, Estimate]
     return captions[chosen], share(scores[known] > human[known])
 
 
-def best_of_n(
-    chooser: str,
-    attacked: Mapping[str, AttackOutcome],
-    others: Sequence[str],
-    pool: Pool,
-    stats: DictConfig,
-) -> Mapping[str, Curve]:
-    """What the metric `chooser` picks from n captions of the pool, by n: expectations over all
-    draws. The share of choices without a false statement; the gain by the `others` (the mean over
-    them) and by the chooser itself: the score of the choice minus the human caption's, in units of
-    each metric's spread."""
-    if not len(pool.index):
-        return {}
-    gains = {
-        name: (attacked[name].pool - attacked[name].human[pool.index, None])
-        / spread_of(attacked[name])
-        for name in {chooser, *others}
-    }
-    panels: dict[str, dict[int, Estimate]] = {name: {} for name in PANELS}
-    for n in DRAWN:
-        chances = np.stack([chance_of_choice(row, n) for row in attacked[chooser].pool])
-        judged = [_expected(chances, gains[name]) for name in others if name != chooser]
-        of_images = (
-            (chances * pool.true).sum(axis=1),
-            np.mean(judged, axis=0) if judged else np.full(len(pool.index), np.nan),
-            _expected(chances, gains[chooser]),
-        )
-        for name, values in zip(PANELS, of_images, strict=True):
-            panels[name][n] = average(values, stats)
-    return panels
-
-
-def _expected(chances: Floats, values: Floats) -> Floats:
-    """[images] The expected value of the chosen caption, over the captions that have one."""
-    known = ~np.isnan(values)
-    weight = (chances * known).sum(axis=1)
-    total = np.where(known, chances * values, 0.0).sum(axis=1)
-    return np.where(weight > 0, total / np.where(weight > 0, weight, 1.0), np.nan)
-
-
 FOOLED = "images fooled, {}"
 CURVES = {  # extra → what its x is, its title
     "calls": ("calls", "Images fooled, by the number of calls"),
     "words": ("changed words", "Images fooled, by the number of changed words"),
-    "best_of_n": ("n", "What the best of n captions is"),
 }
-PANELS = ("true captions", "gain by other metrics", "own gain")  # of "best_of_n"
 NOT_FOOLED = "images not fooled, {:,} calls"
 
 

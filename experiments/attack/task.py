@@ -10,7 +10,6 @@ from omegaconf import DictConfig
 
 from metaeval.corruptions.language.parsed import parse
 from metaeval.corruptions.own.function import difference
-from metaeval.data.system_captions import find_system_files, read_system_captions
 from metaeval.experiments import (
     HUMAN,
     CaptionDataset,
@@ -41,7 +40,6 @@ from metaeval.experiments.attack.statistics import (
     attack_outcomes,
     attack_statistics,
     best_false,
-    best_of_n,
     declared,
     fools_metric,
     share,
@@ -127,11 +125,6 @@ class Attack(
         How many words a search may change.
     inflation_images
         Images on which scores are inflated regardless of the truth; 0 for none.
-    pool_images
-        Images of which the best of n captions is chosen from a pool of 64; 0 for none.
-
-    The option `captions` names captions of systems that join the pools, as of
-    `experiment=captioners`.
     """
 
     def __init__(
@@ -140,10 +133,8 @@ class Attack(
         budgets: Sequence[int] = (0, 10, 100),
         edits: NonNegativeInt = 3,
         inflation_images: NonNegativeInt = 50,
-        pool_images: NonNegativeInt = 100,
     ) -> None:
-        self.images, self.inflation_images, self.pool_images = images, inflation_images, pool_images
-        self._systems: dict[str, Mapping[ImageId, str]] = {}
+        self.images, self.inflation_images = images, inflation_images
         self.budgets = tuple(int(b) for b in budgets)
         ascending = sorted(set(self.budgets)) == list(self.budgets)
         if not self.budgets or not ascending or self.budgets[0] < 0 or self.budgets[-1] < 1:
@@ -161,11 +152,6 @@ class Attack(
                 f"dataset: false captions of {dataset.name} cannot be recognised; choose one "
                 "with scene graphs (dataset=scenes) or annotated objects (dataset=coco_val2017)"
             )
-        given, known = config.get("captions"), frozenset(dataset.image_ids)
-        self._systems = {
-            name: read_system_captions(path, name, known).captions
-            for name, path in (find_system_files(given) if given else {}).items()
-        }
         return dataset.limited(self.images)
 
     def write_versions(self, data: CaptionDataset, record: RunRecord) -> None:
@@ -199,7 +185,7 @@ class Attack(
         self, data: CaptionDataset, metrics: Mapping[str, Metric], store: Store, config: DictConfig
     ) -> AttackScores:
         fluency, reason = usable_fluency(lambda: Fluency(data, store))
-        material = gather_material(data, fluency, config.seed, self.pool_images, self._systems)
+        material = gather_material(data, fluency, config.seed)
         result = AttackScores(material, no_fluency=reason)
         for name, score in (
             ("length", Target(Length(), data, store).score),
@@ -318,16 +304,13 @@ class Attack(
         self, scores: AttackScores, columns: Mapping[str, ScoreColumn], stats: DictConfig
     ) -> dict[str, AttackStatistics]:
         """Column → how well its metric was attacked."""
-        material = scores.material
-        others = [f for f, column in columns.items() if f in scores.attacked and not column.control]
         return {
             columns[scored.family].name: attack_statistics(
-                scores.attacked[scored.family], material, self.limits, self.budgets, stats,
-                best_of_n(scored.family, scores.attacked, others, material.pool, stats),
+                scores.attacked[scored.family], scores.material, self.limits, self.budgets, stats
             )
             for scored in scores.metrics
             if scored.family in scores.attacked and scored.status == "ok"
-        }  # fmt: skip
+        }
 
     def _examples(self, data: CaptionDataset, scores: AttackScores) -> Extra:
         """The first successes against each metric."""

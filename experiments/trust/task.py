@@ -37,7 +37,6 @@ from metaeval.config import (
 from metaeval.cores import core_count
 from metaeval.data.annotated_images import ImageFiles
 from metaeval.data.own.bank import bank_files
-from metaeval.data.system_captions import find_system_files
 from metaeval.errors import ConfigError, MetaevalError, StageError, StrictError
 from metaeval.experiments import (
     CaptionDataset,
@@ -354,11 +353,9 @@ def _key(config: DictConfig) -> str | None:
         dataset.part("objects")  # its files join the sources when they are read
         with open_store(config) as store:
             metrics = build_all(selected(config), config).values()
-            captions = config.get("captions")
-            read = list(find_system_files(captions).values()) if captions else []
-            images = dataset.part("images")
+            images, read = dataset.part("images"), []
             if isinstance(images, ImageFiles) and any("images" in m.needs for m in metrics):
-                read += [path for i in dataset.image_ids if (path := images.path(i)) is not None]
+                read = [path for i in dataset.image_ids if (path := images.path(i)) is not None]
             content = [
                 OmegaConf.to_yaml(config, resolve=True),
                 signatures_of(metrics, dataset, store),

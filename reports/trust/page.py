@@ -23,8 +23,8 @@ CELLS = "cells.csv"  # every piece of evidence, in tables/
 HIDDEN = ("id", "why")  # columns of the answers
 WORDS = {"shown": "shown", "below": "below", "not shown": "", "cannot tell": "", "control": ""}
 CAPTION = (
-    "Metrics by use: rank, and in how many tests of how many a metric is above every blind control; "
-    "*: its skill is shown."
+    "Metrics by use: the rank, and in how many tests of how many the metric is above every blind "
+    "control; *: its skill is shown."
 )
 
 

@@ -41,7 +41,6 @@ SMALL: dict[str, Any] = {
     "task.images": 4,
     "task.budgets": [0, 3],
     "task.inflation_images": 4,
-    "task.pool_images": 6,
     "task.draws": 10,
     "task.fitted": False,
     "dataset.draws": 1,

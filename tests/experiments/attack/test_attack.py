@@ -8,7 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from itertools import combinations, product
+from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 from omegaconf import OmegaConf
 
-from metaeval.config import compose_config
 from metaeval.data.scenes import load_scenes
 from metaeval.errors import ConfigError
 from metaeval.experiments.attack.searches import (
@@ -36,10 +35,9 @@ from metaeval.metrics.ngram.rouge import RougeL
 from metaeval.results.files import read_info
 from metaeval.runs.store import MemoryStore
 from metaeval.search.beam import SearchLimits
-from metaeval.search.pool import SIZE, chance_of_choice
 from metaeval.search.target import Fluency, Target
 from tests.loopback import LoopbackEndpoint
-from tests.shared import run_here, without_controls, write_json
+from tests.shared import run_here, without_controls
 
 DATA = load_scenes(n=24)
 FALSE = Path(__file__).with_name("false_captions.txt")
@@ -169,7 +167,7 @@ def test_a_run_gives_the_same_bytes_again_from_a_cache_that_is_there(tmp_path: P
 
 COMMAND = (
     "experiment=attack", "dataset.n=12", "task.images=6", "task.budgets=[0,10,20]",
-    "task.inflation_images=2", "task.pool_images=2", "report=none",
+    "task.inflation_images=2", "report=none",
     "metrics=[cider,rouge_l,length]",
 )  # fmt: skip
 
@@ -216,7 +214,7 @@ def test_a_judge_at_an_endpoint_is_attacked_within_its_budget(
     with LoopbackEndpoint(0.0) as endpoint:
         result = run_here(
             tmp_path, "experiment=attack", "dataset.n=4", "task.images=4", "task.budgets=[0,5]",
-            "task.edits=1", "task.inflation_images=0", "task.pool_images=0", "report=none",
+            "task.edits=1", "task.inflation_images=0", "report=none",
             "metric=[judge,cider]", "metrics=[cider,judge]",
             f"metric.judge.base_url={endpoint.url}", "metric.judge.model=m",
             f"+metric.judge.budget.calls={calls}",
@@ -243,34 +241,6 @@ def test_a_judge_that_replays_is_refused_with_the_reason() -> None:
     with pytest.raises(ConfigError, match=r"metric\.judge: .*recorded answers contain none"):
         refuse_replay("judge", recorded)
     refuse_replay("cider", Cider())
-
-
-def test_captions_of_systems_join_the_pools(tmp_path: Path) -> None:
-    """A file that covers all images serves a run on the first ones."""
-    captions = [{"image_id": i, "caption": f"caption number {i}"} for i in DATA.image_ids]
-    file = write_json(tmp_path / "system.json", captions)
-    task = Attack(images=3)
-    data = task.load(compose_config(["experiment=attack", "dataset.n=24", f"captions={file}"]))
-    material = gather_material(data, None, 0, 3, task._systems)
-    pool = material.pool
-    assert len(pool.index) == 3
-    for i, texts, true in zip(pool.index, pool.captions, pool.true, strict=True):
-        assert (len(set(texts)), texts[0], true[0]) == (SIZE, data.human[i], True)
-        assert true[texts.index(f"caption number {data.image_ids[i]}")]
-        false = [texts.index(d.text) for d in material.false[i] if d.text in texts]
-        assert not true[false].any()
-
-
-@pytest.mark.parametrize("n", [1, 3, 5])
-def test_the_chance_of_a_choice_is_that_of_all_draws(n: int) -> None:
-    """By enumeration of all sets of n captions; of equal scores each is chosen equally often."""
-    scores = np.array([0.5, 0.1, 0.5, np.nan, 0.9, 0.1])
-    expected, order = np.zeros(6), np.nan_to_num(scores, nan=-1.0)
-    draws = list(combinations(range(6), n))
-    for draw in draws:
-        best = [k for k in draw if order[k] == max(order[list(draw)])]
-        expected[best] += 1 / len(best) / len(draws)
-    assert chance_of_choice(scores, n) == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize("budgets", [[], [10, 0], [-1, 10], [0]])
