@@ -91,7 +91,6 @@ def run(experiment: Experiment, config: DictConfig, out: Path) -> Outcome:
     ConfigError before anything is scored, StrictError at the very end
     (no metric has scores, or one has none under `strict`).
     """
-    experiment, config = experiment.hand_over(config)
     with lock(out) as folder:
         folder.require_own(_texts(OmegaConf.to_container(config, resolve=True)), experiment.name)
         if isinstance(experiment, MetricExperiment):
