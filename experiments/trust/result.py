@@ -88,7 +88,6 @@ def gathered(
     own_metrics: Sequence[str] = (),
     metrics: Mapping[str, Metric] | None = None,
     reruns: Mapping[int, Sequence[ItemRun]] | None = None,
-    highlight: Sequence[str] = (),
 ) -> MeasuredResult:
     """The result of these runs; `metrics` say what they read, `reruns` are those of other seeds.
     The user has not asked for baselines: a run in which they alone have scores is not done.
@@ -132,7 +131,7 @@ def gathered(
         settings={
             "battery": battery,
             **rules.model_dump(),
-            "highlight": tuple(dict.fromkeys([*own, *highlight])),
+            "highlight": tuple(own),
         },
         metrics=_entries(runs, columns, metrics or {}),
         declared=(),

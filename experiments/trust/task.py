@@ -95,8 +95,6 @@ class Trust(
         A file in the form of conf/trust/uses.yaml; by default metaeval's.
     seeds
         Seeds with which all items run again, to count the words that change.
-    highlight
-        Columns that the page marks, next to the user's own.
     """
 
     def __init__(
@@ -105,10 +103,8 @@ class Trust(
         runs: Sequence[str] = (),
         uses: str | None = None,
         seeds: Sequence[Seed] = (),
-        highlight: Sequence[str] = (),
     ) -> None:
         self.battery, self.runs, self.uses = battery, tuple(runs), uses
-        self.highlight = tuple(highlight)
         self.seeds = tuple(dict.fromkeys(seeds))
 
     def check(self, config: DictConfig) -> None:
@@ -161,7 +157,6 @@ class Trust(
             own_metrics(metrics, config),
             metrics,
             {seed: [*repeated, *given] for seed, repeated in reruns.items()},
-            self.highlight,
         )
 
     def printout(self, summary: MeasuredResult, out: Path, file: Path) -> str:

@@ -18,6 +18,7 @@ from metaeval.results.measured import Extra, MeasuredResult
 from metaeval.results.trust import cell_text, matrix_rows
 from metaeval.runs import files
 from metaeval.runs.files import csv_text
+from metaeval.runs.print_style import style
 
 CELLS = "cells.csv"  # every piece of evidence, in tables/
 HIDDEN = ("id", "why")  # columns of the answers
@@ -64,8 +65,8 @@ def blocks(run: LoadedRun, options: PageOptions) -> list[Block]:
 def _context(result: MeasuredResult) -> dict[str, Any]:
     """What the templates read: cells, evidence and examples by their keys."""
     uses, cells = result.extra("uses").records, result.extra("cells").records
-    highlight = result.settings["highlight"]
-    marked = highlight if isinstance(highlight, tuple) else ()
+    own = result.settings["highlight"]
+    marked = [*(own if isinstance(own, tuple) else ()), *style().highlight]
     shown = [use for use in uses if use["tests"]]
     tested = {
         one["metric"]

@@ -355,7 +355,7 @@ def test_a_battery_that_cannot_run_is_refused_beforehand(
 @pytest.mark.parametrize(
     ("options", "option"),
     [
-        (("experiment=trust", "trust.battery=b.yaml"), "trust.highlight"),
+        (("experiment=trust", "trust.battery=b.yaml"), "report.highlight"),
         (("experiment=judgments", "dataset=table", "dataset.file=no.csv"), "report.highlight"),
     ],
 )
