@@ -64,7 +64,6 @@ from metaeval.results.run import RunInfo
 from metaeval.results.trust import answer_of, matrix_rows
 from metaeval.runs import files
 from metaeval.runs.files import digest, file_sha256
-from metaeval.runs.folder import new_folder
 from metaeval.schema import check_config
 from metaeval.scoring import signatures_of
 from metaeval.text.tokenizers.base import forget_texts
@@ -364,20 +363,11 @@ def _key(config: DictConfig) -> str | None:
 
 
 def stored_item(folder: Path, key: str | None) -> tuple[MeasuredResult, RunInfo] | None:
-    """The finished run of this key that the folder holds; of a damaged one a line is printed.
-
-    A folder whose `run.json` is damaged, in which no run may write, is renamed.
-    """
+    """The finished run of this key that the folder holds; of a damaged one a line is printed."""
     if not (folder / files.RUN).exists():
         return None
     try:
         info = read_info(folder / files.RUN)
-    except MetaevalError as error:
-        aside = new_folder(folder.with_name(f"{folder.name}-damaged"))
-        folder.rename(aside)  # onto an empty folder
-        print(f"{error}; it is now in {aside}, and the item runs again", flush=True)
-        return None
-    try:
         with_key = info.status == files.FINISHED and (folder / KEY).is_file()
         if with_key and read_text(folder / KEY).text == key:
             _resampled(folder)
