@@ -113,17 +113,6 @@ def severity_order(table: Floats, sets: Sets) -> Floats:
     return mean_without_nan(per_kind, 0)
 
 
-def replicated_mean(values: Floats, counts: Counts) -> ResampledValue:
-    """The mean of values in [0, 1] over images, NaN left out, with its replicates."""
-    known = ~np.isnan(values)
-    n = int(known.sum())
-    whole = np.rint(np.where(known, values, 0.0) * 2**20) / 2**20  # so that drawn sums are exact
-    total, size = drawn_sums([whole[:, None], known[:, None]], counts)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        replicates = (total / size)[:, 0]
-    return ResampledValue(float(whole[known].mean()) if n else np.nan, replicates, n, n)
-
-
 def severities(sets: Sets) -> list[str]:
     """The severities of the sets that harm, mildest first."""
     present = {sets[k].severity for k in summarised(sets) if sets[k].expected == "lower"}
@@ -304,39 +293,16 @@ def sort_of_rewrite(human: str, changed: str, references: Sequence[str]) -> int:
     return REWRITE if max((a - b).total(), (b - a).total()) >= 2 else NO_OP
 
 
-class Rewrites(Statistic):
-    """How often harmless changes score above harmful near-copies of the same image, of a table of
-    scores: per image the mean over its pairs of 1, ½ (equal scores) or 0; then over images.
+def rewrites_above(table: Floats, sets: Sets, sorts: Sorts, sort: int = REWRITE) -> Floats:
+    """[n_images] How often harmless changes of a sort score above harmful near-copies of the same
+    image: the mean over pairs of 1, ½ (equal scores) or 0; NaN without a pair.
 
-    Parameters
-    ----------
-    sorts
-        [n_images, n_sets] The sort of each harmless change (`sort_of_rewrite`).
-    sort
-        Which sort counts; `None` for all.
+    `sorts` [n_images, n_sets] are of `sort_of_rewrite`.
     """
-
-    span = 1.0
-
-    def __init__(
-        self,
-        sets: Sets,
-        sorts: Sorts,
-        counts: Counts,
-        sort: int | None = REWRITE,
-    ) -> None:
-        self.sorts, self.counts, self.sort = sorts, counts, sort
-        self.harmless = [k for k in summarised(sets) if sets[k].expected == "same"]
-        self.harmful = [k + 1 for k in summarised(sets) if _is_near_copy(sets[k])]
-
-    def of(self, column: Floats) -> ResampledValue:
-        gaps = [np.empty((len(column), 0))]
-        for k in self.harmless:
-            counted = self.sort is None or self.sorts[:, [k]] == self.sort
-            changed = np.where(counted, column[:, [k + 1]], np.nan)
-            gaps.append(changed - column[:, self.harmful])
-        return replicated_mean(mean_without_nan(won(np.hstack(gaps)), 1), self.counts)
-
-
-def _is_near_copy(entry: CorruptionInfo) -> bool:
-    return entry.expected == "lower" and entry.kind not in FORM
+    places = summarised(sets)
+    harmful = [k + 1 for k in places if sets[k].expected == "lower" and sets[k].kind not in FORM]
+    gaps = [np.empty((len(table), 0))]
+    for k in (k for k in places if sets[k].expected == "same"):
+        changed = np.where(sorts[:, [k]] == sort, table[:, [k + 1]], np.nan)
+        gaps.append(changed - table[:, harmful])
+    return mean_without_nan(won(np.hstack(gaps)), 1)

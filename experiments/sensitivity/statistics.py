@@ -37,7 +37,6 @@ from metaeval.experiments.sensitivity.profile import (
     REWRITE,
     AucOfSets,
     MeanAuc,
-    Rewrites,
     SensitivityCell,
     Sets,
     Sorts,
@@ -45,7 +44,7 @@ from metaeval.experiments.sensitivity.profile import (
     by_kind,
     cell_verdict,
     profile,
-    replicated_mean,
+    rewrites_above,
     severities,
     severity_order,
     sort_of_rewrite,
@@ -137,14 +136,19 @@ class Tables(NamedTuple):
         of = {measure.key: measure for measure in _declared(self.kinds, ())}
         harmful = self.mean_auc(self.expected("lower"))
         yield Outcomes(of[MEAN_AUC], self.scores, harmful, family=MEAN_AUC)
-        rewrites = Rewrites(self.sets, self.sorts, self.counts)
-        yield Outcomes(of[POSITIVES], self.scores, rewrites, family=KIND)
+        every = self.scores.items()
+        rewrites = {name: rewrites_above(table, self.sets, self.sorts) for name, table in every}
+        yield Outcomes(of[POSITIVES], rewrites, self.mean, family=KIND)
         for kind, places in self.kinds.items():
             one = self.mean_auc([places])
             yield Outcomes(of[KIND + kind], self.scores, one, family=KIND, pairs=False)
-        items = Items(np.arange(self.counts.shape[1]))
-        order = {name: severity_order(table, self.sets) for name, table in self.scores.items()}
-        yield Outcomes(of[SEVERITY], order, MeanOutcome(items, self.counts.astype(np.float64)))
+        order = {name: severity_order(table, self.sets) for name, table in every}
+        yield Outcomes(of[SEVERITY], order, self.mean)
+
+    @property
+    def mean(self) -> MeanOutcome:
+        """The mean over images."""
+        return MeanOutcome(Items(np.arange(self.counts.shape[1])), self.counts.astype(np.float64))
 
 
 def statistics(
@@ -250,13 +254,11 @@ def _add_numbers(
 ) -> dict[str, int]:
     """Add the numbers of a column that were not tested; its facts."""
     table, sets, confidence = tables.scores[name], tables.sets, tables.confidence
-    counts = tables.counts
-    no_ops = Rewrites(sets, tables.sorts, counts, NO_OP)
+    no_ops = rewrites_above(table, sets, tables.sorts, NO_OP)
     measured.values[name] |= {
-        SEVERITY: replicated_mean(severity_order(table, sets), counts).estimate(confidence),
         "harmless": tables.mean_auc(tables.expected("same")).estimate(table, confidence),
         "missed": Estimate(value=len(missed(cells))),
-        "no_ops": no_ops.estimate(table, confidence),
+        "no_ops": tables.mean.estimate(no_ops, confidence),
         **{
             OF_SEVERITY + severity: tables.mean_auc(kinds).estimate(table, confidence)
             for severity, kinds in tables.by_severity.items()

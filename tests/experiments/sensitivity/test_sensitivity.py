@@ -15,10 +15,10 @@ from metaeval.experiments.sensitivity.profile import (
     REFERENCE,
     REWRITE,
     MeanAuc,
-    Rewrites,
     auc_of_sets,
     by_kind,
     cell_verdict,
+    rewrites_above,
     severity_order,
     sort_of_rewrite,
     summarised,
@@ -180,21 +180,20 @@ PAIR = [entry("a", "objects"), entry("c", "harmless", "same")]
         # image 1: c above a, 2: equal, 3: below; the fourth column is of form, and no near-copy
         ([[9, 1, 2, 0], [9, 3, 3, 0], [9, 5, 4, 0]], [REWRITE] * 3, REWRITE, (3, 0.5)),
         ([[9, 1, 2, 0], [9, 3, 3, 0], [9, 5, 4, 0]], [REWRITE] * 3, NO_OP, (0, None)),
-        ([[9, 1, 2, 0], [9, 3, 3, 0], [9, 5, np.nan, 0]], [REWRITE] * 3, None, (2, 0.75)),
+        ([[9, 1, 2, 0], [9, 3, 3, 0], [9, 5, np.nan, 0]], [REWRITE] * 3, REWRITE, (2, 0.75)),
         # image 1 has a no-op that costs nothing, image 2 a rewrite that loses: 0, not ½
         ([[9, 5, 9, 0], [9, 5, 1, 0]], [NO_OP, REWRITE], REWRITE, (1, 0)),
         ([[9, 5, 9, 0], [9, 5, 1, 0]], [NO_OP, REWRITE], NO_OP, (1, 1)),
-        ([[9, 5, 9, 0], [9, 5, 1, 0]], [NO_OP, REWRITE], None, (2, 0.5)),
     ],
 )
 def test_hard_positives_by_hand(
-    table: list[list[float]], sorts: list[int], sort: int | None, expected: tuple[int, float | None]
+    table: list[list[float]], sorts: list[int], sort: int, expected: tuple[int, float | None]
 ) -> None:
     sets = [*PAIR, entry("b", "spelling")]
     of_sets = np.stack([np.full(len(sorts), -1), sorts, np.full(len(sorts), -1)], axis=1)
-    none = np.empty((0, len(sorts)), dtype=np.int8)  # no replicates: values alone
-    made = Rewrites(sets, of_sets, none, sort).of(np.array(table, dtype=float)).estimate(0.95)
-    assert (made.n, made.value) == expected
+    made = rewrites_above(np.array(table, dtype=float), sets, of_sets, sort)
+    known = made[~np.isnan(made)]
+    assert (len(known), known.mean() if len(known) else None) == expected
 
 
 @pytest.mark.parametrize(
@@ -212,17 +211,6 @@ def test_hard_positives_by_hand(
 def test_sorts_of_rewrites_by_hand(changed: str, sort: int) -> None:
     human = "A black dog runs on the grass."
     assert sort_of_rewrite(human, changed, ["A dog outside"]) == sort
-
-
-def test_hard_positives_interval_is_of_images() -> None:
-    """Twice the same pairs in an image do not narrow the interval: images are resampled."""
-    table, counts = np.random.default_rng(0).normal(size=(50, 3)), bootstrap_counts(50, 300, 0)
-    double, more = np.column_stack([table, table[:, 2]]), [*PAIR, entry("d", "harmless", "same")]
-    once, twice = (
-        Rewrites(sets, np.full((50, len(sets)), REWRITE), counts).estimate(scores, 0.95)
-        for sets, scores in ((PAIR, table), (more, double))
-    )
-    assert once == twice
 
 
 NAN = float("nan")
