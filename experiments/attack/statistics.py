@@ -12,7 +12,6 @@ from scipy.stats import binomtest
 from metaeval.experiments.attack.searches import (
     AttackOutcome,
     Material,
-    generic_captions,
 )
 from metaeval.experiments.measure import Items, MeanOutcome, Outcomes
 from metaeval.results.base import Estimate, MetricResult
@@ -65,12 +64,6 @@ def share(successes: npt.NDArray[np.bool_]) -> Estimate:
     return Estimate(value=successes.mean(), low=interval.low, high=interval.high, n=n)
 
 
-def average(values: Floats, stats: DictConfig) -> Estimate:
-    """A mean over images, NaN left out, with the interval of the run's resamples."""
-    items = Items(np.arange(len(values)))
-    return MeanOutcome(items, items.resamples(stats)).estimate(values, stats.confidence)
-
-
 def _first_calls(
     outcome: AttackOutcome, material: Material, edits: int
 ) -> tuple[dict[str, Floats], dict[int, Floats]]:
@@ -102,7 +95,6 @@ def attack_statistics(
     material: Material,
     limits: SearchLimits,
     budgets: Sequence[int],
-    stats: DictConfig,
 ) -> AttackStatistics:
     """The numbers of one metric."""
     rows, human, spread = usable(outcome, material), outcome.human, spread_of(outcome)
@@ -119,25 +111,16 @@ def attack_statistics(
         if trial.score == human[i]:
             resisted[i] = 0.5
     won = [trial for i, trial in tried.items() if fools_metric(trial, human[i], material, i)]
-    generic, outranks = _generic(outcome, material)
-    inflated, words = _inflation(outcome, material, max(budgets), stats)
-    traces = [*outcome.false.values(), outcome.known, outcome.unknown]
     successes = first[search][np.isfinite(first[search])]
     return AttackStatistics(
-        {
-            **{fooled_key(name): curve[budgets[-1]] for name, curve in success.items()},
-            "generic": outranks,
-            **inflated,
-        },
+        {fooled_key(name): curve[budgets[-1]] for name, curve in success.items()},
         {
             "search": search,
             "n_images": len(rows),
             "spread": spread,
             "harm": mean_of_known(np.array([t.draft.harm for t in won], dtype=np.float64)),
             "calls_to_success": float(np.median(successes)) if len(successes) else None,
-            "n_calls": sum(len(trace.trials) for several in traces for trace in several),
-            **words,
-            "generic": generic,
+            "n_calls": sum(len(trace.trials) for of in outcome.false.values() for trace in of),
         },
         {
             "calls": {FOOLED.format(name): curve for name, curve in success.items()},
@@ -188,41 +171,6 @@ def spread_of(outcome: AttackOutcome) -> float:
     return spread if spread > 0 else float("nan")
 
 
-def _inflation(
-    outcome: AttackOutcome, material: Material, calls: int, stats: DictConfig
-) -> tuple[dict[str, Estimate], dict[str, float | None]]:
-    """The mean gains that so many calls reach where truth does not matter, by an attacker that
-    knows the references and by one that does not, where it was searched; and the mean number of
-    words of the best captions with the references known, and of the human captions."""
-    if not outcome.known:
-        return {}, {"words": None, "human_words": None}
-    gains: dict[str, list[float]] = {}
-    spread = spread_of(outcome)
-    for key, traces in (("inflation", outcome.known), ("inflation_unknown", outcome.unknown)):
-        gains[key] = [
-            (best[0].score - outcome.human[i]) / spread if best else np.nan
-            for i, trace in enumerate(traces)
-            for best in [trace.best_first(calls)]
-        ]
-    longest = [best[0] for trace in outcome.known if (best := trace.best_first(calls))]
-    human = material.dataset.human[: len(outcome.known)]
-    return {key: average(np.array(of), stats) for key, of in gains.items()}, {
-        "words": mean_of_known(np.array([len(t.draft.words) for t in longest], dtype=np.float64)),
-        "human_words": float(np.mean([len(text.split()) for text in human])),
-    }
-
-
-def _generic(outcome: AttackOutcome, material: Material) -> tuple[str, Estimate]:
-    """The generic caption with the highest mean on the even images, judged on the odd ones."""
-    captions = generic_captions(material.dataset)
-    even = outcome.generic[:, ::2]
-    n = (~np.isnan(even)).sum(axis=1)
-    chosen = int(np.argmax(np.where(n, np.nansum(even, axis=1) / np.maximum(n, 1), -np.inf)))
-    scores, human = outcome.generic[chosen, 1::2], outcome.human[1::2]
-    known = ~np.isnan(scores) & ~np.isnan(human)
-    return captions[chosen], share(scores[known] > human[known])
-
-
 FOOLED = "images fooled, {}"
 CURVES = {  # extra → what its x is, its title
     "calls": ("calls", "Images fooled, by the number of calls"),
@@ -250,9 +198,6 @@ def declared(calls: int) -> tuple[Measure, ...]:
         Measure(RESISTS, NOT_FOOLED.format(calls), unit="share"),
         Measure(GAIN, "gain of a false caption, in spreads", best="lowest"),
         *fooled,
-        Measure("inflation", "inflation, references known", shown=False, best="lowest"),
-        Measure("inflation_unknown", "inflation, unknown", shown=False, best="lowest"),
-        Measure("generic", "generic outranks", shown=False, unit="share", best="lowest"),
     )
 
 
@@ -301,31 +246,26 @@ def attack_extras(
             for m in shown
         ],
     )
-    yield Extra.of("goals", "Gain, inflation and generic captions", map(_goals, shown))
+    yield Extra.of(
+        "gains",
+        "Gain and cost of false captions",
+        (
+            {
+                "metric": m.name,
+                "gain": m.numbers[GAIN],
+                "false statements": m.numbers.facts["harm"],
+                "calls to success": m.numbers.facts["calls_to_success"],
+                "captions scored": m.numbers.facts["n_calls"],
+            }
+            for m in shown
+        ),
+    )
     yield from _transfer([m.name for m in shown], transfer)
     yield Extra.of(
         CONTROLS,
         "Uninformative scores under the same search",
         [{"score": name, "images fooled": e, "n": e.n} for name, e in controls.items()],
     )
-
-
-def _goals(metric: MetricResult) -> dict[str, Any]:
-    values, facts = metric.numbers.values, metric.numbers.facts
-    record: dict[str, Any] = {
-        "metric": metric.name,
-        "gain": values[GAIN],
-        "false statements": facts["harm"],
-    }
-    if "inflation" in values:
-        record["references known"] = values["inflation"]
-        record["words"], record["words of people"] = facts["words"], facts["human_words"]
-        record["references unknown"] = values["inflation_unknown"]
-    return record | {
-        "generic outranks": values["generic"],
-        "calls to success": facts["calls_to_success"],
-        "captions scored": facts["n_calls"],
-    }
 
 
 def _transfer(shown: Sequence[str], shares: Mapping[tuple[str, str], Estimate]) -> Iterator[Extra]:

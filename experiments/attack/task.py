@@ -18,7 +18,6 @@ from metaeval.experiments import (
     ImageId,
     Metric,
     MetricExperiment,
-    ScoreColumn,
     Version,
     fill_sentences,
     open_store,
@@ -35,7 +34,6 @@ from metaeval.experiments.attack.searches import (
     swapped_dataset,
 )
 from metaeval.experiments.attack.statistics import (
-    AttackStatistics,
     attack_extras,
     attack_outcomes,
     attack_statistics,
@@ -68,8 +66,7 @@ _EXAMPLES = 6  # of the gallery, per metric
 NOTES = (
     "A metric is fooled where a provably false caption scores above the human one (false by: "
     "{rule}).",
-    "Gain and inflation are in units of the spread of the score between human captions of an "
-    "image.",
+    "The gain is in units of the spread of the score between human captions of an image.",
     "A metric that is rarely fooled is not necessarily good: exact match with a reference is never "
     "fooled.",
 )
@@ -112,7 +109,7 @@ class Attack(
     data=CaptionDataset,
     needs="dataset: experiment=attack needs captions, not judged captions",
 ):
-    """Provably false captions that a metric prefers, inflated scores, and generic captions.
+    """Provably false captions that a metric prefers.
 
     Parameters
     ----------
@@ -123,8 +120,6 @@ class Attack(
         what a search may spend.
     edits
         How many words a search may change.
-    inflation_images
-        Images on which scores are inflated regardless of the truth; 0 for none.
     """
 
     def __init__(
@@ -132,9 +127,8 @@ class Attack(
         images: PositiveInt = 1000,
         budgets: Sequence[int] = (0, 10, 100),
         edits: NonNegativeInt = 3,
-        inflation_images: NonNegativeInt = 50,
     ) -> None:
-        self.images, self.inflation_images = images, inflation_images
+        self.images = images
         self.budgets = tuple(int(b) for b in budgets)
         ascending = sorted(set(self.budgets)) == list(self.budgets)
         if not self.budgets or not ascending or self.budgets[0] < 0 or self.budgets[-1] < 1:
@@ -200,9 +194,7 @@ class Attack(
             try:
                 bound = target.bound.scorer is not None and swapped.bound.scorer is not None
                 if bound and not metric.pairwise:
-                    result.attacked[metric.name] = attack(
-                        target, swapped, result.material, self.limits, self.inflation_images
-                    )
+                    result.attacked[metric.name] = attack(target, swapped, material, self.limits)
             except CacheError:
                 raise
             except Exception as error:  # a metric that breaks is a row with the reason
@@ -261,7 +253,13 @@ class Attack(
     ) -> MeasuredResult:
         stats, fluency = record.config.stats, scores.material.fluency
         columns = {s.family: s.columns[headline_column(s.columns)] for s in scores.metrics}
-        attacked = self._attacked(scores, columns, stats)
+        attacked = {
+            columns[scored.family].name: attack_statistics(
+                scores.attacked[scored.family], scores.material, self.limits, self.budgets
+            )
+            for scored in scores.metrics
+            if scored.family in scores.attacked and scored.status == "ok"
+        }
         tested = measure(
             attack_outcomes(attacked, stats),
             [column for column in columns.values() if column.name in attacked],
@@ -299,18 +297,6 @@ class Attack(
         )
         extras = attack_extras(result.metrics, attacked, scores.controls, scores.transfer)
         return result.model_copy(update={"extras": (*extras, self._examples(data, scores))})
-
-    def _attacked(
-        self, scores: AttackScores, columns: Mapping[str, ScoreColumn], stats: DictConfig
-    ) -> dict[str, AttackStatistics]:
-        """Column → how well its metric was attacked."""
-        return {
-            columns[scored.family].name: attack_statistics(
-                scores.attacked[scored.family], scores.material, self.limits, self.budgets, stats
-            )
-            for scored in scores.metrics
-            if scored.family in scores.attacked and scored.status == "ok"
-        }
 
     def _examples(self, data: CaptionDataset, scores: AttackScores) -> Extra:
         """The first successes against each metric."""
