@@ -17,7 +17,7 @@ from metaeval.data.tidy import letters_and_digits
 from metaeval.experiments.measure import ResampledValue, Statistic
 from metaeval.results.base import Estimate
 from metaeval.results.run import CorruptionInfo
-from metaeval.stats.ordering.detection import Auc, auc_within_images, detection, drawn_sums, won
+from metaeval.stats.ordering.detection import detection, drawn_sums, won
 from metaeval.stats.resampling.bootstrap import Counts
 from metaeval.stats.resampling.items import Floats
 from metaeval.stats.significance.comparison import is_significant
@@ -146,10 +146,6 @@ class SensitivityCell(NamedTuple):
         Mean score of the human captions minus mean score of the changed ones.
     effect
         `cost` in standard deviations of the image-wise difference.
-    share_of_another
-        `cost` as a share of what another image's caption costs.
-    beyond_fluency
-        The AUC on the images in which the language model does not prefer the human caption.
     verdict
         `cell_verdict`.
     examples
@@ -164,8 +160,6 @@ class SensitivityCell(NamedTuple):
     p_adjusted: float
     cost: Estimate
     effect: Estimate
-    share_of_another: float | None
-    beyond_fluency: Estimate | None
     verdict: Verdict
     examples: tuple[Mapping[str, Any], ...]
 
@@ -174,19 +168,15 @@ def profile(
     table: Floats,
     sets: Sets,
     counts: Counts,
-    fluency: Floats | None,
     images: Sequence[Any],
     texts: npt.NDArray[Any],
     confidence: float,
 ) -> dict[str, SensitivityCell]:
     """Set → a metric's values on it, before the correction over all cells.
 
-    `fluency` is the table of the language model; `images` [n_images] are the ids, `texts`
-    [n_images, 1 + n_sets] the captions.
+    `images` [n_images] are the ids, `texts` [n_images, 1 + n_sets] the captions.
     """
-    another = _cost_of_another(table, sets)
     seen = detection(table[:, 0], table[:, 1:], counts, confidence=confidence)
-    beyond = _beyond_fluency(table, fluency, counts, confidence) if fluency is not None else None
     cells = {}
     for k, (entry, d) in enumerate(zip(sets, seen, strict=True), 1):
         gaps = table[:, 0] - table[:, k]
@@ -202,8 +192,6 @@ def profile(
             p_adjusted=d.p,
             cost=estimate_of(d.n, d.cost, d.cost_ci),
             effect=estimate_of(d.n, d.effect, d.effect_ci),
-            share_of_another=d.cost / another if another and another > 0 else None,
-            beyond_fluency=estimate_of(*beyond[k - 1]) if beyond is not None else None,
             verdict="unsure",
             examples=tuple(
                 {
@@ -217,22 +205,6 @@ def profile(
             ),
         )
     return cells
-
-
-def _cost_of_another(table: Floats, sets: Sets) -> float | None:
-    """What another image's caption costs: the unit in which costs of metrics can be compared."""
-    place = next((k for k, entry in enumerate(sets, 1) if entry.name == "random"), None)
-    gaps = table[:, 0] - table[:, place] if place is not None else np.empty(0)
-    known = gaps[~np.isnan(gaps)]
-    return float(known.mean()) if len(known) else None
-
-
-def _beyond_fluency(table: Floats, fluency: Floats, counts: Counts, confidence: float) -> list[Auc]:
-    """Per set the AUC on the images in which the language model does not prefer the human
-    caption."""
-    prefers = fluency[:, [0]] - fluency[:, 1:] > 0
-    remaining = np.where(prefers | np.isnan(fluency[:, 1:]), np.nan, table[:, 1:])
-    return auc_within_images(table[:, 0], remaining, counts, confidence=confidence)
 
 
 def cell_verdict(auc: Estimate, p_adjusted: float | None, expected: str, alpha: float) -> Verdict:

@@ -58,7 +58,6 @@ from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts
 from metaeval.stats.significance.comparison import adjusted_in_family
 
 SEVERITY = "severity_order"
-LANGUAGE_MODEL = "bigram_model"  # the family of the control that knows fluency alone
 WORST = 3  # sets that a metric misses, with captions
 
 PROFILE_CELLS = "profile"  # the extra with a row for each metric and change
@@ -167,7 +166,7 @@ def statistics(
     columns = [c for r in results for c in r.columns if c.name in tables.scores]
     confidence = tables.confidence
     measured = measure(tables.outcomes(), columns, confidence)
-    profiles = _profiles(tables, results, images, texts)
+    profiles = _profiles(tables, images, texts)
     facts_of = {
         name: _add_numbers(name, tables, cells, measured, applied)
         for name, cells in profiles.items()
@@ -222,16 +221,13 @@ def _tables_of(
 
 def _profiles(
     tables: Tables,
-    results: Sequence[MetricScores],
     images: pd.Index[Any],
     texts: npt.NDArray[Any],
 ) -> dict[str, dict[str, SensitivityCell]]:
     """Column → set → what the metric sees of it, with the verdict over all metrics and sets."""
     sets, confidence = tables.sets, tables.confidence
-    ran = (r for r in results if r.family == LANGUAGE_MODEL and r.status == "ok")
-    fluency = next((tables.scores[scored.columns[0].name] for scored in ran), None)
     profiles = {
-        name: profile(table, sets, tables.counts, fluency, images.tolist(), texts, confidence)
+        name: profile(table, sets, tables.counts, images.tolist(), texts, confidence)
         for name, table in tables.scores.items()
     }
     adjusted = adjusted_in_family(
@@ -407,19 +403,12 @@ def _extras(
         kind="matrix",
         folded=True,
     )
-    yield _sets_table(sets)
-    yield from _examples(columns, profiles)
-
-
-def _sets_table(sets: Sets) -> Extra:
     of_sets = (
-        {
-            **entry.model_dump(),
-            "reasons": "; ".join(f"{why}: {n:,}" for why, n in entry.reasons.items()),
-        }
+        entry.model_dump() | {"reasons": "; ".join(f"{w}: {n:,}" for w, n in entry.reasons.items())}
         for entry in sets
     )
-    return Extra.of(SETS, "The changes", of_sets, folded=True)
+    yield Extra.of(SETS, "The changes", of_sets, folded=True)
+    yield from _examples(columns, profiles)
 
 
 def _examples(
@@ -435,7 +424,11 @@ def _examples(
     )
     yield Extra.of("misses", "What metrics miss", misses, kind="examples", folded=True)
     cells = [(name, change, cell) for name, of in profiles.items() for change, cell in of.items()]
-    numbers = ({"metric": name, "set": change, **_numbers(cell)} for name, change, cell in cells)
+    numbers = (
+        {"metric": name, "set": change}
+        | {key: value for key, value in cell._asdict().items() if key != "examples"}
+        for name, change, cell in cells
+    )
     yield Extra.of(PROFILE_CELLS, "Every metric and change", numbers, kind="data")
     examples = (
         {"image_id": None, "metric": name, "set": change, **example}
@@ -443,11 +436,3 @@ def _examples(
         for example in cell.examples
     )
     yield Extra.of(EXAMPLES, "Captions on which metrics err most", examples, kind="data")
-
-
-def _numbers(cell: SensitivityCell) -> dict[str, Any]:
-    """All numbers of a cell."""
-    numbers = cell._asdict()
-    del numbers["examples"]
-    beyond = numbers.pop("beyond_fluency") or Estimate(value=None)
-    return numbers | {"beyond_fluency": beyond, "beyond_fluency_n": beyond.n}

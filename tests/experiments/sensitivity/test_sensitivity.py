@@ -88,11 +88,11 @@ def test_what_must_be_so_is_so(result: MeasuredResult) -> None:
     assert {
         "tied": (rouge["Small letters"]["tied"], length["Typing errors 10%"]["tied"]),
         "empty": (rouge["Empty caption"]["auc"], length["Empty caption"]["auc"] in (0, 1)),
-        "random": (rouge["Random"]["auc"] > 0.9, rouge["Random"]["share_of_another"]),
+        "random": rouge["Random"]["auc"] > 0.9,
     } == {
         "tied": (1, 1),  # the tokeniser lowers everything; and as many words
         "empty": (1, True),
-        "random": (True, pytest.approx(1)),
+        "random": True,
     }
     assert {"Length", "Bigram model"} < set(result.extra("auc").columns)
 
@@ -118,15 +118,6 @@ def test_scenes_corruptions_are_in_it(run: Path, result: MeasuredResult) -> None
         name: (n, n < 40) for name, n in made.items()
     }
     assert min(made.values()) < max(made.values()) == 40  # both kinds occur
-
-
-def test_beyond_fluency_is_of_the_images_where_the_language_model_is_wrong(
-    run: Path, result: MeasuredResult
-) -> None:
-    left = gaps_of(run, "BLEU-1", "Colour")[gaps_of(run, "Bigram model", "Colour") <= 0]
-    cell = profile(result, "BLEU-1")["Colour"]
-    expected = pytest.approx((left > 0).mean() + (left == 0).mean() / 2)
-    assert (cell["beyond_fluency_n"], cell["beyond_fluency"]) == (len(left), expected)
 
 
 def test_what_is_missed_is_counted_and_shown(result: MeasuredResult) -> None:
