@@ -102,13 +102,9 @@ def read_benchmark(folder: Path, seed: int) -> Benchmark:
 Sides = tuple[pd.DataFrame, pd.DataFrame, "pd.Series[str]"]
 
 
-def _read(folder: Path, name: str, columns: Sequence[str]) -> pd.DataFrame:
-    return files.read_columns(folder / name, columns)
-
-
 def _rated(folder: Path, seed: int) -> Sides:
-    captions = _read(folder, files.JUDGMENTS, ["image_id", "caption"])
-    scores = _read(folder, files.SCORES, ["caption", "metric", "score"])
+    captions = files.read_columns(folder / files.JUDGMENTS, ["image_id", "caption"])
+    scores = files.read_columns(folder / files.SCORES, ["caption", "metric", "score"])
     wide = scores.pivot(index="caption", columns="metric", values="score")
     rating = next(name for name in captions.columns if str(name).startswith("human_"))
     if "human_total" in captions:
@@ -133,8 +129,12 @@ def _rated(folder: Path, seed: int) -> Sides:
 
 
 def _chosen(folder: Path, seed: int) -> Sides:
-    pairs = _read(folder, files.JUDGMENTS, ["image_id", "votes_first", "votes_second"])
-    scores = _read(folder, files.SCORES, ["candidate", "n_references", "metric", "score"])
+    pairs = files.read_columns(
+        folder / files.JUDGMENTS, ["image_id", "votes_first", "votes_second"]
+    )
+    scores = files.read_columns(
+        folder / files.SCORES, ["candidate", "n_references", "metric", "score"]
+    )
     scores = scores[scores["n_references"] == scores["n_references"].max()]
     wide = scores.groupby(["candidate", "metric"])["score"].mean().unstack()  # over draws
     first = pairs["votes_first"].to_numpy(float) - pairs["votes_second"].to_numpy(float)
@@ -149,8 +149,8 @@ def _chosen(folder: Path, seed: int) -> Sides:
 
 
 def _true(folder: Path, seed: int) -> Sides:
-    pairs = _read(folder, files.PAIRS, ["pair", "image_id"])
-    scores = _read(folder, files.SCORES, ["pair", "metric", "true", "false"])
+    pairs = files.read_columns(folder / files.PAIRS, ["pair", "image_id"])
+    scores = files.read_columns(folder / files.SCORES, ["pair", "metric", "true", "false"])
     better, worse = (
         scores.pivot(index="pair", columns="metric", values=side).loc[pairs["pair"]]
         for side in ("true", "false")
@@ -159,8 +159,8 @@ def _true(folder: Path, seed: int) -> Sides:
 
 
 def _changed(folder: Path, seed: int) -> Sides:
-    captions = _read(folder, files.CAPTIONS, [IMAGE_ID, SET, APPLIED, EXPECTED])
-    scores = _read(folder, files.SCORES, [IMAGE_ID, SET, "metric", "score"])
+    captions = files.read_columns(folder / files.CAPTIONS, [IMAGE_ID, SET, APPLIED, EXPECTED])
+    scores = files.read_columns(folder / files.SCORES, [IMAGE_ID, SET, "metric", "score"])
     wide = scores.pivot(index=[IMAGE_ID, SET], columns="metric", values="score")
     harmed = captions[captions[APPLIED] & (captions[EXPECTED] == "lower")]
     harmed = harmed.sample(frac=1, random_state=seed).groupby(IMAGE_ID).head(MOST_PAIRS)

@@ -247,7 +247,8 @@ def _entries(
 
 def _has_cell(metric: MetricResult, uses: Uses, *of: Use) -> bool:
     """Whether a column is shown like a metric in one of these uses."""
-    return not metric.column.control or metric.family in uses.like_metrics(*of)
+    shown = {*uses.baselines}.union(*(use.judges for use in of))
+    return not metric.column.control or metric.family in shown
 
 
 def _tests(use: Use, given: Sequence[tuple[ItemRun, DeclaredTest]], uses: Uses) -> list[Evidence]:

@@ -105,10 +105,6 @@ class Uses(Model):
     baselines: tuple[str, ...] = ()
     uses: tuple[Use, ...]
 
-    def like_metrics(self, *uses: Use) -> frozenset[str]:
-        """The controls that have cells, in one of these uses at least."""
-        return frozenset(self.baselines).union(*(use.judges for use in uses))
-
 
 _Item = Annotated[str, Field(pattern="^[a-z0-9_]+$")]
 

@@ -305,7 +305,18 @@ def embed(
     @cache
     def texts_and_scores(keep: int) -> tuple[str, str]:
         images = sorted(order[:keep])
-        return _packed_captions(content, images), pack_scores(content.scores[:, :, images])
+        # id, source, flags of the applied sets, marked captions, references: similar texts together
+        rows = [
+            [
+                content.image_ids[i],
+                content.sources[i],
+                sum(int(content.applied[s, i]) << s for s in range(len(content.sets))),
+                [captions[i] for captions in content.captions],
+                content.references[i],
+            ]
+            for i in images
+        ]
+        return pack_json(rows), pack_scores(content.scores[:, :, images])
 
     def data(keep: int) -> Embedded:
         explained = _explanations(content, sorted(order[:keep]), explanations, leading)
@@ -318,26 +329,6 @@ def embed(
         explanations //= 2
     keep, embedded = fit_into_room(len(order), data, lambda embedded: embedded.size, room)
     return embedded, keep
-
-
-def _packed_captions(content: Captions, images: Sequence[int]) -> str:
-    """Per image [id, source, applied flags, [marked captions], [references]], images together.
-
-    Similar texts are stored together, so that they compress well. Unpaired surrogates, which UTF-8
-    cannot encode, are refused by the dataset readers.
-    """
-    return pack_json(
-        [
-            [
-                content.image_ids[i],
-                content.sources[i],
-                sum(int(content.applied[s, i]) << s for s in range(len(content.sets))),
-                [captions[i] for captions in content.captions],
-                content.references[i],
-            ]
-            for i in images
-        ]
-    )
 
 
 def _explanations(

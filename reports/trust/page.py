@@ -12,7 +12,7 @@ from metaeval.reports.blocks.texts import Block, rendered
 from metaeval.reports.measured import PageOptions
 from metaeval.reports.paper.citations import save_links
 from metaeval.reports.shared.formatting import number, number_with_interval
-from metaeval.reports.shared.print_tables import PrintTable, plain_table
+from metaeval.reports.shared.print_tables import plain_table
 from metaeval.reports.shared.run import LoadedRun
 from metaeval.results.measured import Extra, MeasuredResult
 from metaeval.results.trust import cell_text, matrix_rows
@@ -34,7 +34,9 @@ def blocks(run: LoadedRun, options: PageOptions) -> list[Block]:
     result = run.result
     context = _context(result)
     evidence = result.extra("evidence")
-    table = matrix_table(result)
+    ids = [use["id"] for use in context["shown"]]
+    lines = [[row["metric"], *(row[use] for use in ids)] for row in matrix_rows(result)]
+    table = plain_table("matrix", CAPTION, ["Metric", *ids], lines)
     matrix = rendered("trust_matrix.html.j2", file=CELLS, links=save_links([table]), **context)
     answers = [
         {name: cell for name, cell in use.items() if name not in HIDDEN}
@@ -115,11 +117,3 @@ def _context(result: MeasuredResult) -> dict[str, Any]:
         "least": result.settings["minimal_skill"],
         "caveat": result.caveat,
     }
-
-
-def matrix_table(result: MeasuredResult) -> PrintTable:
-    """The matrix for a paper: a row a metric, a column a use."""
-    rows = matrix_rows(result)
-    uses = [use["id"] for use in result.extra("uses").records if use["tests"]]
-    lines = [[row["metric"], *(row[use] for use in uses)] for row in rows]
-    return plain_table("matrix", CAPTION, ["Metric", *uses], lines)
