@@ -355,19 +355,14 @@ def _extras(
     facts_of: Mapping[str, Mapping[str, int]],
 ) -> Iterator[Extra]:
     """The metrics that see most first, controls last."""
-    sets = tables.sets
-    columns = [c for c in every if c.part_of is None]
-    columns.sort(key=lambda c: (c.control, -(values[c.name][MEAN_AUC].value or 0.0)))
+    sets, whole = tables.sets, [c for c in every if c.part_of is None]
+    columns = sorted(whole, key=lambda c: (c.control, -(values[c.name][MEAN_AUC].value or 0.0)))
     order = [column.name for column in columns]
-    yield Extra.of(
-        "kinds",
-        "AUC by kind of change",
-        (
-            {"metric": name, **{kind: values[name][KIND + kind].value for kind in tables.kinds}}
-            for name in order
-        ),
-        kind="matrix",
+    kinds = (
+        {"metric": name, **{kind: values[name][KIND + kind].value for kind in tables.kinds}}
+        for name in order
     )
+    yield Extra.of("kinds", "AUC by kind of change", kinds, kind="matrix")
     yield Extra.of(
         "verdicts",
         "What each metric misses and punishes",
