@@ -361,7 +361,7 @@ class Dimension:
 
     def key(self, name: str) -> str:
         """The key of a measure of this dimension; without its name where it is the only one."""
-        return _key(name, self.name, self.sample.ratings)
+        return dimension_key(name, self.name, self.sample.ratings)
 
     def declared(self) -> Iterator[Measure]:
         """The measures of this dimension that some column has, the protocol's correlation first."""
@@ -487,7 +487,7 @@ def people_agreement(judged: Judgments, dimension: str) -> PeopleAgreement | Non
     return PeopleAgreement(estimate, table.shape[1], sorted_rows(table), rated - len(table))
 
 
-def _key(name: str, dimension: str, dimensions: Sized) -> str:
+def dimension_key(name: str, dimension: str, dimensions: Sized) -> str:
     """The key of a measure of a dimension; without its name where it is the only one."""
     return name if len(dimensions) == 1 else f"{name}_{dimension}"
 
@@ -517,7 +517,7 @@ def published_correlations(
         for metric, of_metric in of_metrics.items():
             for dimension, value in of_metric.items():
                 if dimension in judged.dimensions:
-                    key = _key(statistic + part, dimension, judged.dimensions)
+                    key = dimension_key(statistic + part, dimension, judged.dimensions)
                     values.setdefault(metric, {})[key] = value
     return (PublishedValues(source=source, values=values),)
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+import numpy as np
 from omegaconf import DictConfig
 
 from metaeval.config import load_dataset
@@ -283,17 +284,14 @@ def _gains(
         ]
         if column.ok and column.column.is_ranked and len(known) > 1:
             (few, first), (most, last) = known[0], known[-1]
-            ends = (first.interval, last.interval)
-            overlap = None
-            if ends[0] is not None and ends[1] is not None:
-                overlap = ends[0][0] <= ends[1][1] and ends[1][0] <= ends[0][1]
+            a, b = first.interval, last.interval
             records.append(
                 {
                     "metric": column.name,
                     "from": few.title,
                     "to": most.title,
                     "gain": (last.value or 0.0) - (first.value or 0.0),
-                    "intervals overlap": overlap,
+                    "intervals overlap": a and b and a[0] <= b[1] and b[0] <= a[1],
                 }
             )
     records.sort(key=lambda record: -record["gain"])
@@ -316,7 +314,7 @@ def _curves(
                 estimate = values[column.name].get(measure.key)
                 if estimate is not None and estimate.value is not None:
                     scale = 100 if measure.unit == "share" else 1
-                    ends = [None if e is None else scale * e for e in (estimate.low, estimate.high)]
+                    low, high = estimate.interval or (np.nan, np.nan)
                     records.append(
                         {
                             "panel": group,
@@ -325,8 +323,8 @@ def _curves(
                             "x": int(measure.title.split()[0]),
                             "x_title": "references",
                             "y": scale * estimate.value,
-                            "low": ends[0],
-                            "high": ends[1],
+                            "low": scale * low,
+                            "high": scale * high,
                         }
                     )
     return Extra.of("by_references", "By the number of references", records, kind="curves")

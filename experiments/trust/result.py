@@ -240,8 +240,7 @@ def _entries(
             "runs_network": None if metric is None else metric.runs_network,
         }
         numbers = Measured(values={}, facts=facts) if m.ok else None
-        update = {"statistics": numbers, "counts": ()}
-        entries.append(m.model_copy(update=update))
+        entries.append(m.model_copy(update={"statistics": numbers, "counts": ()}))
     return tuple(entries)
 
 
