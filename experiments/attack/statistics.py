@@ -260,26 +260,15 @@ def attack_extras(
             for m in shown
         ),
     )
-    yield from _transfer([m.name for m in shown], transfer)
+    names = [m.name for m in shown if (m.name, m.name) in transfer]
+    yield Extra.of(
+        "transfer",
+        "Transfer: what fools the row, and also the column",
+        ({"metric": a, **{b: transfer[a, b].value for b in names}} for a in names),
+        kind="matrix",
+    )
     yield Extra.of(
         CONTROLS,
         "Uninformative scores under the same search",
         [{"score": name, "images fooled": e, "n": e.n} for name, e in controls.items()],
-    )
-
-
-def _transfer(shown: Sequence[str], shares: Mapping[tuple[str, str], Estimate]) -> Iterator[Extra]:
-    """Transfer from metric to metric."""
-    names = [name for name in shown if (name, name) in shares]
-    yield Extra.of(
-        "transfer",
-        "Transfer: what fools the row, and also the column",
-        ({"metric": a, **{b: shares[a, b].value for b in names}} for a in names),
-        kind="matrix",
-    )
-    yield Extra.of(
-        "transfer_intervals",
-        "Transfer, with intervals",
-        [{"source": a, "target": b, "share": e, "n": e.n} for (a, b), e in shares.items()],
-        kind="data",
     )

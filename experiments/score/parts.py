@@ -3,7 +3,7 @@
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,7 @@ from metaeval.metrics.ngram.ngrams import (
 )
 from metaeval.results.base import Estimate, Measured
 from metaeval.results.files import write_manifest
+from metaeval.results.measured import Extra
 from metaeval.results.run import BlockEntry, ColumnSum, Manifest, Measure
 from metaeval.runs import files, folder
 from metaeval.runs.files import digest
@@ -212,14 +213,6 @@ Floats = npt.NDArray[np.float64]
 Row = dict[str, Any]
 
 
-class ScoreDescription(NamedTuple):
-    """Column → its statistics; its bins; and the rows to show, with why each was chosen."""
-
-    statistics: Mapping[str, Measured]
-    bins: list[Row]
-    shown: list[Row]
-
-
 def distribution(scores: Floats, mean: float | None, n_nan: int = 0) -> Measured:
     """The statistics of scores [n] without NaN, whose mean is known; `n_nan` captions have none.
 
@@ -259,8 +252,9 @@ def extremes(scores: Floats, most: int = EXTREME) -> list[list[int]]:
 
 def describe(
     parts: Sequence[Path], means: Mapping[str, float | None], seed: int
-) -> ScoreDescription:
-    """The statistics of each column of scored parts, and the rows to show.
+) -> tuple[dict[str, Measured], tuple[Extra, Extra]]:
+    """Column of scored parts → its statistics; and the extras of the bins of all columns, and of
+    the rows to show, with why each was chosen.
 
     `means` has the mean of each column; `None` for a column without scores.
     """
@@ -277,4 +271,7 @@ def describe(
         statistics[name] = distribution(known, mean, n - len(known))
     drawn = np.random.default_rng(seed).choice(n, min(DRAWN, n), replace=False)
     at_random = [{"row": row, "chosen": "at random"} for row in np.sort(drawn).tolist()]
-    return ScoreDescription(statistics, bins, [*at_random, *shown])
+    return statistics, (
+        Extra.of("histogram", "Scores of all captions", bins, kind="data"),
+        Extra.of("shown", "Captions that the page shows", [*at_random, *shown], kind="data"),
+    )

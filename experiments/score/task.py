@@ -23,7 +23,6 @@ from metaeval.data.tidy import Tidy
 from metaeval.experiments import (
     CaptionDataset,
     ConfigError,
-    Extra,
     ImageId,
     InputError,
     MeasuredResult,
@@ -239,7 +238,7 @@ class ScoreTables(
         means = parts.finish(manifest, corpus.written)
         with record.stage("statistics"):
             every = [parts.folder / entry.part for entry in entries]
-            described = describe(every, means, config.seed)
+            statistics, extras = describe(every, means, config.seed)
         name = REFERENCES if dataset is None else dataset.name
         record.update(
             dataset=DatasetInfo(
@@ -252,12 +251,9 @@ class ScoreTables(
             dataset=name,
             facts={"Captions": n, "Empty captions": empty},
             settings={"seed": config.seed},
-            metrics=_metric_results(bound, entries, described.statistics),
+            metrics=_metric_results(bound, entries, statistics),
             declared=MEASURES,
-            extras=(
-                Extra.of("histogram", "Scores of all captions", described.bins, kind="data"),
-                Extra.of("shown", "Captions that the page shows", described.shown, kind="data"),
-            ),
+            extras=extras,
         )
 
     def _score(

@@ -43,7 +43,6 @@ NOTES = (
     "Rank: 1 + how many metrics with the same tests are above by a test; no test separates those "
     "of rank 1.",
 )
-Metrics = Sequence[MetricResult]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +75,7 @@ class ItemRun:
     resampled: tuple[Resampled, ...] = ()
 
     @property
-    def metrics(self) -> Metrics:
+    def metrics(self) -> Sequence[MetricResult]:
         """The score columns of its run; none without a run."""
         return () if self.result is None else self.result.metrics
 

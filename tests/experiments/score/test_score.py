@@ -442,7 +442,7 @@ def test_the_page_shows_captions_of_all_parts_and_stays_the_same(run: Path) -> N
 def test_the_rows_are_drawn_by_the_seed(run: Path) -> None:
     parts = sorted((run / "scores").glob("*.parquet"))
     drawn = [
-        [r["row"] for r in describe(parts, {"BLEU-1": 0.5}, seed).shown if "metric" not in r]
+        [r["row"] for r in describe(parts, {"BLEU-1": 0.5}, seed)[1][1].records if not r["metric"]]
         for seed in (0, 0, 1)
     ]
     assert drawn[0] == drawn[1] != drawn[2]
