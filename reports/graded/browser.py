@@ -95,8 +95,8 @@ def _clean(text: str) -> str:
 
 
 def _mark(before: str, after: str, moved: bool = False) -> str:
-    kind = "m" if moved else "d" if not after else "i" if not before else "s"
-    return f"{OPEN}{kind}{'' if moved else before}{MID}{after}{CLOSE}"
+    kind = "d" if not after else "m" if moved else "s" if before else "i"
+    return f"{OPEN}{kind}{'' if kind == 'm' else before}{MID}{after}{CLOSE}"
 
 
 # The data inside the page: captions and scores, compressed, for the browser to unfold.

@@ -325,6 +325,7 @@ def shown(text: str) -> str:
         ("a dog", "a dog runs", [word_edit(1, "", "runs")], "a dog [i|runs]"),
         ("a b c", "c b a", [word_edit(0, "a", "c"), word_edit(2, "c", "a")], "[m|c] b [m|a]"),
         ("a b c.", "a c b.", [word_edit(1, "b", "c"), word_edit(2, "c.", "b.")], "a [m|c] [m|b.]"),
+        ("a b c", "b c a", [word_edit(0, "a", ""), word_edit(3, "", "a")], "[da|] b c [m|a]"),
         ("a b c", "a x y", [word_edit(1, "b", "x"), word_edit(2, "c", "y")], "a [sb|x] [sc|y]"),
         ("a b", "a b", [], "a b"),
         ("a b", "another image's", [], "another image's"),
