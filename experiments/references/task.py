@@ -254,15 +254,11 @@ def _states(scores: Sequence[AtCount]) -> Iterator[dict[str, object]]:
     """Why a column has no value with some number of references."""
     for column in _columns(scores):
         for at in scores:
-            there = {metric.name: metric for metric in at.result.metrics}
-            of_family = [metric for metric in there.values() if metric.family == column.family]
-            entry = there.get(column.name)
-            if entry is None and any(metric.ok for metric in of_family):
-                names = ", ".join(metric.name for metric in of_family)
-                reason, status = f"its columns are then {names}", "skipped"
-            else:
-                entry = entry or of_family[0]
-                status, reason = entry.status, entry.reason or ""
+            of_family = {m.name: m for m in at.result.metrics if m.family == column.family}
+            entry = of_family.get(column.name) or next(iter(of_family.values()))
+            status, reason = entry.status, entry.reason or ""
+            if column.name not in of_family and any(m.ok for m in of_family.values()):
+                status, reason = "skipped", f"its columns are then {', '.join(of_family)}"
             if status != "ok":
                 yield {
                     "metric": column.name, "references": at.n, "status": status, "reason": reason
