@@ -198,7 +198,7 @@ def _ids(rows: Sequence[CaptionRow]) -> pa.Array:
 
 BINS = 60
 DRAWN, EXTREME = 400, 10  # captions drawn at random, and of each column the lowest and highest
-QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+QUANTILES = [0.05, 0.25, 0.5, 0.75, 0.95]
 _NUMBERS = {  # in the order of pandas' description
     "mean": "Mean", "sd": "Sd", "min": "Lowest", "p5": "5%", "p25": "25%", "median": "Median",
     "p75": "75%", "p95": "95%", "max": "Highest",
@@ -219,7 +219,7 @@ def distribution(scores: Floats, mean: float | None, n_nan: int = 0) -> Measured
     Standard deviation with n - 1, quantiles with linear interpolation.
     """
     described = pd.Series(scores).describe(percentiles=QUANTILES)
-    numbers = dict(zip(("n", *_NUMBERS), described, strict=True))
+    numbers: dict[str, float | None] = dict(zip(("n", *_NUMBERS), described, strict=True))
     numbers |= {"n": len(scores), "mean": mean, "n_nan": n_nan}
     return Measured(values={key: Estimate(value=value) for key, value in numbers.items()})
 

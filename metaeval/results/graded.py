@@ -117,7 +117,7 @@ def dose_rows(
     return row, points
 
 
-def _with_ends(value: float | None, ends: Iterable[float] | None) -> Estimate:
+def _with_ends(value: float | None, ends: Iterable[float | None] | None) -> Estimate:
     low, high = (None, None) if ends is None else ends
     return Estimate(value=value, low=low, high=high)
 
