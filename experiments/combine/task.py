@@ -22,11 +22,11 @@ from metaeval.experiments import (
     ScoreColumn,
     Streaming,
 )
+from metaeval.experiments.choices import credit
 from metaeval.experiments.combine.benchmarks import Benchmark, read_benchmark
 from metaeval.experiments.combine.fits import (
     BEST,
     FittedWeights,
-    choices_right,
     fit,
     fold_of,
     of_ranks,
@@ -145,7 +145,7 @@ class Combine(
         ]
         of_parts = (
             {"part": part}
-            | {of.name: float(np.nanmean(choices_right(of.columns[part]))) for of in benchmarks}
+            | {of.name: float(np.nanmean(credit(of.columns[part]))) for of in benchmarks}
             for part in (*parts.metrics, *parts.controls)
         )
         groups = [f"Fitted on {how}" for how in FITTED_ON.values()]
@@ -197,7 +197,7 @@ class Combine(
         for how, columns in predicted.items():
             group = f"Fitted on {FITTED_ON[how]}"
             made = Measure(f"{of.name}_{how}", of.name, unit="share", group=group)
-            right = {name: choices_right(column) for name, column in columns.items()}
+            right = {name: credit(column) for name, column in columns.items()}
             yield Outcomes(made, right, statistic, family=made.key)
 
     def _within(self, of: Benchmark, parts: CombinedColumns, seed: int) -> dict[str, Floats]:
