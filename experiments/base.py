@@ -59,11 +59,6 @@ class Experiment(ABC):
         for fact, value in {"stored": False, **facts}.items():  # `stored` is not inherited
             setattr(cls, fact, value)
 
-    def hand_over(self, config: DictConfig) -> tuple[Experiment, DictConfig]:
-        """The experiment that runs this configuration, and the configuration for it: itself,
-        unless another experiment is for such data."""
-        return self, config
-
     def check(self, config: DictConfig) -> None:  # noqa: B027  (most have nothing to add)
         """Refuse, before any data is read, a configuration that makes no sense (ConfigError)."""
 

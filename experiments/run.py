@@ -91,7 +91,6 @@ def run(experiment: Experiment, config: DictConfig, out: Path) -> Outcome:
     ConfigError before anything is scored, StrictError at the very end
     (no metric has scores, or one has none under `strict`).
     """
-    experiment, config = experiment.hand_over(config)
     with lock(out) as folder:
         folder.require_own(_texts(OmegaConf.to_container(config, resolve=True)), experiment.name)
         if isinstance(experiment, MetricExperiment):
@@ -163,10 +162,9 @@ def _require_named(
     columns = (column.name for metric in metrics.values() for column in metric.columns)
     known = list(dict.fromkeys([*columns, *RUN_COLUMNS, *others]))
     stems = {name.partition(" (")[0] for name in known}
-    for option in ("report.highlight", "trust.highlight"):
-        for name in OmegaConf.select(config, option) or ():
-            if name not in known and name.partition(" (")[0] not in stems:
-                raise unknown(option, "column", name, known)
+    for name in OmegaConf.select(config, "report.highlight") or ():
+        if name not in known and name.partition(" (")[0] not in stems:
+            raise unknown("report.highlight", "column", name, known)
 
 
 def _require_scores(metrics: Sequence[MetricResult], config: DictConfig) -> None:

@@ -87,7 +87,6 @@ class TrustOptions(TypedDict, total=False):
     battery: str
     runs: list[str]
     seeds: list[Seed]
-    highlight: list[str]
     uses: str | None
 
 

@@ -392,7 +392,7 @@ def _without_rivals(metric: Metric) -> MetricScores:
         (None,) * len(metric.columns),
         "skipped",
         "it compares two captions, and this experiment scores single ones",
-        "use experiment=pairs, or experiment=judgments dataset=pascal50s",
+        "use experiment=pairs, or experiment=forced_choice",
     )
 
 

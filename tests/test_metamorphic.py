@@ -320,8 +320,6 @@ INPUTS: dict[str, Input] = {
             "task__images": 12,
             "task__budgets": [0, 4],
             "task__edits": 1,
-            "task__inflation_images": 0,
-            "task__pool_images": 0,
         },
     ),
     "captioners": Input(

@@ -132,7 +132,7 @@ GRADED_TABLES = (
 # experiment=judgments
 
 COMPOSITE_TAU = "kendall_tau_c"  # Composite has one dimension: correctness
-PASCAL = "dataset=pascal50s dataset.labels="
+PASCAL = "-m metaeval experiment=forced_choice dataset=pascal50s"
 
 
 def judged(options: str) -> str:
@@ -174,8 +174,14 @@ JUDGMENT_TABLES = (
         parsed("dataset=composite dataset.subsets=[coco]"),
         run_tables(f"{COMPOSITE_TAU}_common"),
     ),
-    Table("pascal50s-direct", parsed(f"{PASCAL}direct"), run_tables("agreement_5*")),
-    Table("pascal50s-consensus", parsed(f"{PASCAL}consensus"), run_tables("agreement_5*")),
+    *(
+        Table(
+            f"pascal50s-{labels}",
+            (f"{PASCAL} dataset.labels={labels} metric.spice.parser=perceptron",),
+            run_tables("agreement_5*"),
+        )
+        for labels in ("direct", "consensus")
+    ),
     Table("thumb", parsed("dataset=thumb"), run_tables()),
     Table(
         "thumb-machines",
@@ -351,8 +357,8 @@ ALL = f"[{OF_PAPERS},{ADDED},{GROUNDED}]"
 # takes an hour, and intervals are not shown
 ON_300 = both(ALL, "dataset.limit=300 metric.spice.parser=perceptron stats.replicates=100")
 ON_PASCAL = f"[bleu,meteor,rouge_l,cider,{ADDED},learn_to_eval,aier]"
-BY_PASCAL = judged(
-    "dataset=pascal50s dataset.draws=1 dataset.limit=250 stats.replicates=100 "
+BY_PASCAL = (
+    f"{PASCAL} dataset.draws=1 dataset.limit=250 stats.replicates=100 "
     f"metrics={ON_PASCAL} metric={ON_PASCAL} "
     "metric.learn_to_eval.variant=text"
 )

@@ -1,46 +1,31 @@
-"""The three goals as searches against one metric."""
+"""The searches against one metric."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise, permutations
 
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.corruptions.language.whole import corpus_of
-from metaeval.data.dataset import CaptionDataset, ImageId
+from metaeval.data.dataset import CaptionDataset
 from metaeval.search.beam import (
     Draft,
     Score,
     SearchLimits,
     Trace,
     Trial,
-    free,
     search,
     vocabulary,
 )
 from metaeval.search.pool import (
     FOIL,
     REFERENCES,
-    SIZE,
     FoilCheck,
-    Pool,
-    draw_pool,
     false_drafts,
     rule_of,
 )
 from metaeval.search.target import Fluency, Target
 
-# generic captions; the dataset's most frequent ones are added
-GENERIC = (
-    "a photo of something", "a picture of some things", "there is something in the picture",
-    "a man is standing in a room", "a group of people standing together",
-    "a person standing next to something", "a man is sitting at a table",
-    "a close up of an object on a table", "a street with people and cars",
-    "a man and a woman standing next to each other",
-)  # fmt: skip
-_FREQUENT, _OTHERS = 20, 20
 _CONTROL_IMAGES = 200
 
 
@@ -58,8 +43,6 @@ class Material:
         Per image, the words of its references.
     far
         The words of the dataset.
-    pool
-        The captions that the best of n is chosen from.
     """
 
     dataset: CaptionDataset
@@ -70,33 +53,20 @@ class Material:
     fluency: Fluency | None
     check: FoilCheck | None
     seed: int
-    pool: Pool
-
-    @property
-    def index(self) -> npt.NDArray[np.intp]:
-        """The positions of all images."""
-        return np.arange(len(self.dataset), dtype=np.intp)
 
     def is_false(self, trial: Trial, i: int) -> bool:
         """Whether a trial that began with a false caption is false of the image beyond doubt."""
         return self.check is None or bool(self.check.absent(trial.draft.text, i))
 
 
-def gather_material(
-    dataset: CaptionDataset,
-    fluency: Fluency | None,
-    seed: int,
-    pool_images: int = 0,
-    systems: Mapping[str, Mapping[ImageId, str]] | None = None,
-) -> Material:
-    """False captions and vocabularies of a dataset, and the pools of its first `pool_images`."""
+def gather_material(dataset: CaptionDataset, fluency: Fluency | None, seed: int) -> Material:
+    """False captions and vocabularies of a dataset."""
     false = false_drafts(dataset, seed)
     near = [vocabulary(references) for references in dataset.references]
     far = vocabulary(dataset.pool[:2000])
     check = FoilCheck(dataset) if rule_of(dataset) == FOIL else None
     return Material(
-        dataset, false, false_drafts(dataset, seed, REFERENCES), near, far, fluency, check, seed,
-        draw_pool(dataset, false, near, far, check, pool_images, seed, systems),
+        dataset, false, false_drafts(dataset, seed, REFERENCES), near, far, fluency, check, seed
     )  # fmt: skip
 
 
@@ -112,12 +82,6 @@ class AttackOutcome:
         [n] The scores of one reference each against the other captions, for the spread.
     false
         "fluent", "unconstrained" and "references copied" → a trace per image.
-    known, unknown
-        Traces of the inflation, of the first images.
-    generic
-        [captions, n] Scores of the generic captions.
-    pool
-        [images of the pool, 64] Scores of the captions of the pool.
     seconds, computed
         What the searches took, and how many captions were scored that the cache did not hold.
     """
@@ -125,20 +89,12 @@ class AttackOutcome:
     human: npt.NDArray[np.float64]
     other_human: npt.NDArray[np.float64]
     false: dict[str, list[Trace]] = field(default_factory=dict)
-    known: list[Trace] = field(default_factory=list)
-    unknown: list[Trace] = field(default_factory=list)
-    generic: npt.NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)))
-    pool: npt.NDArray[np.float64] = field(default_factory=lambda: np.empty((0, SIZE)))
     seconds: float = 0.0
     computed: int = 0
 
 
 def attack(
-    target: Target,
-    swapped: Target,
-    material: Material,
-    limits: SearchLimits,
-    inflation_images: int,
+    target: Target, swapped: Target, material: Material, limits: SearchLimits
 ) -> AttackOutcome:
     """Search against one metric.
 
@@ -146,8 +102,7 @@ def attack(
     have changed places: its score of that reference, against the others, gives the spread.
     """
     started = time.perf_counter()
-    data = material.dataset
-    index = material.index
+    data, index = material.dataset, np.arange(len(material.dataset), dtype=np.intp)
     first = [r[0] if r else h for h, r in zip(data.human, data.references, strict=True)]
     outcome = AttackOutcome(target.score(data.human, index), swapped.score(first, index))
 
@@ -155,36 +110,22 @@ def attack(
         return trial.score > outcome.human[i] and material.is_false(trial, i)
 
     def run(
-        starts: Sequence[Sequence[Draft]], goal: str, *, fluent: bool, to_the_end: bool = True
+        starts: Sequence[Sequence[Draft]], goal: str, *, fluent: bool, to_the_end: bool = False
     ) -> list[Trace]:
         allowed = material.fluency.allowed if fluent and material.fluency else None
-        n = len(starts)
         return search(
-            target.score, starts, material.near[:n] if goal != "unknown" else [()] * n,
-            material.far, data.image_ids[:n], limits, material.seed, goal, allowed,
-            None if to_the_end else wins,
+            target.score, starts, material.near, material.far, data.image_ids, limits,
+            material.seed, goal, allowed, None if to_the_end else wins,
         )  # fmt: skip
 
     # of the first search the highest score counts, of the other two only whether they succeed
     has_fluency = material.fluency is not None
     if has_fluency:
-        outcome.false["fluent"] = run(material.false, "false", fluent=True)
+        outcome.false["fluent"] = run(material.false, "false", fluent=True, to_the_end=True)
     outcome.false["unconstrained"] = run(
         material.false, "false", fluent=False, to_the_end=not has_fluency
     )
-    outcome.false["references copied"] = run(
-        material.copied, "copied", fluent=True, to_the_end=False
-    )
-    n = min(inflation_images, len(data))
-    if n:
-        outcome.known = run(_known_starts(data, n), "known", fluent=False)
-        outcome.unknown = run(_unknown_starts(data, n, material.seed), "unknown", fluent=False)
-    outcome.generic = np.stack(
-        [target.score([text] * len(data), index) for text in generic_captions(data)]
-    )
-    pool = material.pool
-    flat = [text for captions in pool.captions for text in captions]
-    outcome.pool = target.score(flat, np.repeat(pool.index, SIZE)).reshape(-1, SIZE)
+    outcome.false["references copied"] = run(material.copied, "copied", fluent=True)
     outcome.seconds, outcome.computed = time.perf_counter() - started, target.calls + swapped.calls
     return outcome
 
@@ -228,15 +169,6 @@ def exact_match(dataset: CaptionDataset) -> Score:
     return score
 
 
-def generic_captions(dataset: CaptionDataset) -> list[str]:
-    """Generic captions, and the dataset's most frequent human captions."""
-    counts: dict[str, int] = {}
-    for text in dataset.pool:
-        counts[text] = counts.get(text, 0) + 1
-    frequent = sorted(counts, key=lambda text: (-counts[text], text))[:_FREQUENT]
-    return list(dict.fromkeys([*GENERIC, *frequent]))
-
-
 def swapped_dataset(dataset: CaptionDataset) -> CaptionDataset:
     """The dataset with each human caption and its first reference exchanged."""
     pairs = list(zip(dataset.human, dataset.references, strict=True))
@@ -245,29 +177,3 @@ def swapped_dataset(dataset: CaptionDataset) -> CaptionDataset:
         human=tuple(r[0] if r else h for h, r in pairs),
         references=tuple((h, *r[1:]) if r else () for h, r in pairs),
     )
-
-
-def _known_starts(dataset: CaptionDataset, n: int) -> list[list[Draft]]:
-    """References, each twice and five times over, and each two of them joined."""
-    starts = []
-    for human, references in zip(dataset.human[:n], dataset.references[:n], strict=True):
-        texts = [human, *references]
-        texts += [" ".join([r] * k) for r in references for k in (2, 5)]
-        texts += [f"{a} {b}" for a, b in permutations(references, 2)]
-        texts += [" ".join(references)]
-        starts.append([free(text) for text in dict.fromkeys(texts)])
-    return starts
-
-
-def _unknown_starts(dataset: CaptionDataset, n: int, seed: int) -> list[list[Draft]]:
-    """Captions of other images, drawn from the file, and each joined with the next."""
-    corpus = corpus_of(dataset)
-    starts = []
-    for i in range(n):
-        rng = np.random.default_rng([seed, i])
-        drawn = rng.permutation(len(corpus.ids))[: _OTHERS + 1].tolist()
-        others = [corpus.captions[k] for k in drawn if corpus.ids[k] != dataset.image_ids[i]]
-        joined = [f"{a} {b}" for a, b in pairwise(others)]
-        texts = [*others[:_OTHERS], *joined[: _OTHERS // 2]]
-        starts.append([free(text) for text in dict.fromkeys(texts)])
-    return starts

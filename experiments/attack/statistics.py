@@ -12,19 +12,16 @@ from scipy.stats import binomtest
 from metaeval.experiments.attack.searches import (
     AttackOutcome,
     Material,
-    generic_captions,
 )
 from metaeval.experiments.measure import Items, MeanOutcome, Outcomes
 from metaeval.results.base import Estimate, MetricResult
 from metaeval.results.measured import Extra
 from metaeval.results.run import Measure
 from metaeval.search.beam import SearchLimits, Trace, Trial
-from metaeval.search.pool import Pool, chance_of_choice
 from metaeval.stats.resampling.items import mean_of_known
 
 COPIED, LENGTH = "references copied", "same length"
 CONSTRAINTS = ("fluent", "unconstrained", COPIED, LENGTH)
-DRAWN = (1, 2, 4, 8, 16, 32, 64)
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 Curve = Mapping[int, Estimate]  # number of calls, or of changed words → value
@@ -67,12 +64,6 @@ def share(successes: npt.NDArray[np.bool_]) -> Estimate:
     return Estimate(value=successes.mean(), low=interval.low, high=interval.high, n=n)
 
 
-def average(values: Floats, stats: DictConfig) -> Estimate:
-    """A mean over images, NaN left out, with the interval of the run's resamples."""
-    items = Items(np.arange(len(values)))
-    return MeanOutcome(items, items.resamples(stats)).estimate(values, stats.confidence)
-
-
 def _first_calls(
     outcome: AttackOutcome, material: Material, edits: int
 ) -> tuple[dict[str, Floats], dict[int, Floats]]:
@@ -104,10 +95,8 @@ def attack_statistics(
     material: Material,
     limits: SearchLimits,
     budgets: Sequence[int],
-    stats: DictConfig,
-    chosen: Mapping[str, Curve] | None = None,
 ) -> AttackStatistics:
-    """The numbers of one metric; `chosen` are the curves of `best_of_n`."""
+    """The numbers of one metric."""
     rows, human, spread = usable(outcome, material), outcome.human, spread_of(outcome)
     search = next(iter(outcome.false))
     first, by_edits = _first_calls(outcome, material, limits.edits)
@@ -122,30 +111,20 @@ def attack_statistics(
         if trial.score == human[i]:
             resisted[i] = 0.5
     won = [trial for i, trial in tried.items() if fools_metric(trial, human[i], material, i)]
-    generic, outranks = _generic(outcome, material)
-    inflated, words = _inflation(outcome, material, max(budgets), stats)
-    traces = [*outcome.false.values(), outcome.known, outcome.unknown]
     successes = first[search][np.isfinite(first[search])]
     return AttackStatistics(
-        {
-            **{fooled_key(name): curve[budgets[-1]] for name, curve in success.items()},
-            "generic": outranks,
-            **inflated,
-        },
+        {fooled_key(name): curve[budgets[-1]] for name, curve in success.items()},
         {
             "search": search,
             "n_images": len(rows),
             "spread": spread,
             "harm": mean_of_known(np.array([t.draft.harm for t in won], dtype=np.float64)),
             "calls_to_success": float(np.median(successes)) if len(successes) else None,
-            "n_calls": sum(len(trace.trials) for several in traces for trace in several),
-            **words,
-            "generic": generic,
+            "n_calls": sum(len(trace.trials) for of in outcome.false.values() for trace in of),
         },
         {
             "calls": {FOOLED.format(name): curve for name, curve in success.items()},
             "words": {"": {k: share(np.isfinite(calls)) for k, calls in by_edits.items()}},
-            "best_of_n": chosen or {},
         },
         resisted,
         gains,
@@ -192,88 +171,11 @@ def spread_of(outcome: AttackOutcome) -> float:
     return spread if spread > 0 else float("nan")
 
 
-def _inflation(
-    outcome: AttackOutcome, material: Material, calls: int, stats: DictConfig
-) -> tuple[dict[str, Estimate], dict[str, float | None]]:
-    """The mean gains that so many calls reach where truth does not matter, by an attacker that
-    knows the references and by one that does not, where it was searched; and the mean number of
-    words of the best captions with the references known, and of the human captions."""
-    if not outcome.known:
-        return {}, {"words": None, "human_words": None}
-    gains: dict[str, list[float]] = {}
-    spread = spread_of(outcome)
-    for key, traces in (("inflation", outcome.known), ("inflation_unknown", outcome.unknown)):
-        gains[key] = [
-            (best[0].score - outcome.human[i]) / spread if best else np.nan
-            for i, trace in enumerate(traces)
-            for best in [trace.best_first(calls)]
-        ]
-    longest = [best[0] for trace in outcome.known if (best := trace.best_first(calls))]
-    human = material.dataset.human[: len(outcome.known)]
-    return {key: average(np.array(of), stats) for key, of in gains.items()}, {
-        "words": mean_of_known(np.array([len(t.draft.words) for t in longest], dtype=np.float64)),
-        "human_words": float(np.mean([len(text.split()) for text in human])),
-    }
-
-
-def _generic(outcome: AttackOutcome, material: Material) -> tuple[str, Estimate]:
-    """The generic caption with the highest mean on the even images, judged on the odd ones."""
-    captions = generic_captions(material.dataset)
-    even = outcome.generic[:, ::2]
-    n = (~np.isnan(even)).sum(axis=1)
-    chosen = int(np.argmax(np.where(n, np.nansum(even, axis=1) / np.maximum(n, 1), -np.inf)))
-    scores, human = outcome.generic[chosen, 1::2], outcome.human[1::2]
-    known = ~np.isnan(scores) & ~np.isnan(human)
-    return captions[chosen], share(scores[known] > human[known])
-
-
-def best_of_n(
-    chooser: str,
-    attacked: Mapping[str, AttackOutcome],
-    others: Sequence[str],
-    pool: Pool,
-    stats: DictConfig,
-) -> Mapping[str, Curve]:
-    """What the metric `chooser` picks from n captions of the pool, by n: expectations over all
-    draws. The share of choices without a false statement; the gain by the `others` (the mean over
-    them) and by the chooser itself: the score of the choice minus the human caption's, in units of
-    each metric's spread."""
-    if not len(pool.index):
-        return {}
-    gains = {
-        name: (attacked[name].pool - attacked[name].human[pool.index, None])
-        / spread_of(attacked[name])
-        for name in {chooser, *others}
-    }
-    panels: dict[str, dict[int, Estimate]] = {name: {} for name in PANELS}
-    for n in DRAWN:
-        chances = np.stack([chance_of_choice(row, n) for row in attacked[chooser].pool])
-        judged = [_expected(chances, gains[name]) for name in others if name != chooser]
-        of_images = (
-            (chances * pool.true).sum(axis=1),
-            np.mean(judged, axis=0) if judged else np.full(len(pool.index), np.nan),
-            _expected(chances, gains[chooser]),
-        )
-        for name, values in zip(PANELS, of_images, strict=True):
-            panels[name][n] = average(values, stats)
-    return panels
-
-
-def _expected(chances: Floats, values: Floats) -> Floats:
-    """[images] The expected value of the chosen caption, over the captions that have one."""
-    known = ~np.isnan(values)
-    weight = (chances * known).sum(axis=1)
-    total = np.where(known, chances * values, 0.0).sum(axis=1)
-    return np.where(weight > 0, total / np.where(weight > 0, weight, 1.0), np.nan)
-
-
 FOOLED = "images fooled, {}"
 CURVES = {  # extra → what its x is, its title
     "calls": ("calls", "Images fooled, by the number of calls"),
     "words": ("changed words", "Images fooled, by the number of changed words"),
-    "best_of_n": ("n", "What the best of n captions is"),
 }
-PANELS = ("true captions", "gain by other metrics", "own gain")  # of "best_of_n"
 NOT_FOOLED = "images not fooled, {:,} calls"
 
 
@@ -296,9 +198,6 @@ def declared(calls: int) -> tuple[Measure, ...]:
         Measure(RESISTS, NOT_FOOLED.format(calls), unit="share"),
         Measure(GAIN, "gain of a false caption, in spreads", best="lowest"),
         *fooled,
-        Measure("inflation", "inflation, references known", shown=False, best="lowest"),
-        Measure("inflation_unknown", "inflation, unknown", shown=False, best="lowest"),
-        Measure("generic", "generic outranks", shown=False, unit="share", best="lowest"),
     )
 
 
@@ -347,45 +246,29 @@ def attack_extras(
             for m in shown
         ],
     )
-    yield Extra.of("goals", "Gain, inflation and generic captions", map(_goals, shown))
-    yield from _transfer([m.name for m in shown], transfer)
+    yield Extra.of(
+        "gains",
+        "Gain and cost of false captions",
+        (
+            {
+                "metric": m.name,
+                "gain": m.numbers[GAIN],
+                "false statements": m.numbers.facts["harm"],
+                "calls to success": m.numbers.facts["calls_to_success"],
+                "captions scored": m.numbers.facts["n_calls"],
+            }
+            for m in shown
+        ),
+    )
+    names = [m.name for m in shown if (m.name, m.name) in transfer]
+    yield Extra.of(
+        "transfer",
+        "Transfer: what fools the row, and also the column",
+        ({"metric": a, **{b: transfer[a, b].value for b in names}} for a in names),
+        kind="matrix",
+    )
     yield Extra.of(
         CONTROLS,
         "Uninformative scores under the same search",
         [{"score": name, "images fooled": e, "n": e.n} for name, e in controls.items()],
-    )
-
-
-def _goals(metric: MetricResult) -> dict[str, Any]:
-    values, facts = metric.numbers.values, metric.numbers.facts
-    record: dict[str, Any] = {
-        "metric": metric.name,
-        "gain": values[GAIN],
-        "false statements": facts["harm"],
-    }
-    if "inflation" in values:
-        record["references known"] = values["inflation"]
-        record["words"], record["words of people"] = facts["words"], facts["human_words"]
-        record["references unknown"] = values["inflation_unknown"]
-    return record | {
-        "generic outranks": values["generic"],
-        "calls to success": facts["calls_to_success"],
-        "captions scored": facts["n_calls"],
-    }
-
-
-def _transfer(shown: Sequence[str], shares: Mapping[tuple[str, str], Estimate]) -> Iterator[Extra]:
-    """Transfer from metric to metric."""
-    names = [name for name in shown if (name, name) in shares]
-    yield Extra.of(
-        "transfer",
-        "Transfer: what fools the row, and also the column",
-        ({"metric": a, **{b: shares[a, b].value for b in names}} for a in names),
-        kind="matrix",
-    )
-    yield Extra.of(
-        "transfer_intervals",
-        "Transfer, with intervals",
-        [{"source": a, "target": b, "share": e, "n": e.n} for (a, b), e in shares.items()],
-        kind="data",
     )

@@ -10,7 +10,6 @@ from omegaconf import DictConfig
 
 from metaeval.corruptions.language.parsed import parse
 from metaeval.corruptions.own.function import difference
-from metaeval.data.system_captions import find_system_files, read_system_captions
 from metaeval.experiments import (
     HUMAN,
     CaptionDataset,
@@ -19,7 +18,6 @@ from metaeval.experiments import (
     ImageId,
     Metric,
     MetricExperiment,
-    ScoreColumn,
     Version,
     fill_sentences,
     open_store,
@@ -36,12 +34,10 @@ from metaeval.experiments.attack.searches import (
     swapped_dataset,
 )
 from metaeval.experiments.attack.statistics import (
-    AttackStatistics,
     attack_extras,
     attack_outcomes,
     attack_statistics,
     best_false,
-    best_of_n,
     declared,
     fools_metric,
     share,
@@ -70,8 +66,7 @@ _EXAMPLES = 6  # of the gallery, per metric
 NOTES = (
     "A metric is fooled where a provably false caption scores above the human one (false by: "
     "{rule}).",
-    "Gain and inflation are in units of the spread of the score between human captions of an "
-    "image.",
+    "The gain is in units of the spread of the score between human captions of an image.",
     "A metric that is rarely fooled is not necessarily good: exact match with a reference is never "
     "fooled.",
 )
@@ -114,7 +109,7 @@ class Attack(
     data=CaptionDataset,
     needs="dataset: experiment=attack needs captions, not judged captions",
 ):
-    """Provably false captions that a metric prefers, inflated scores, and generic captions.
+    """Provably false captions that a metric prefers.
 
     Parameters
     ----------
@@ -125,13 +120,6 @@ class Attack(
         what a search may spend.
     edits
         How many words a search may change.
-    inflation_images
-        Images on which scores are inflated regardless of the truth; 0 for none.
-    pool_images
-        Images of which the best of n captions is chosen from a pool of 64; 0 for none.
-
-    The option `captions` names captions of systems that join the pools, as of
-    `experiment=captioners`.
     """
 
     def __init__(
@@ -139,11 +127,8 @@ class Attack(
         images: PositiveInt = 1000,
         budgets: Sequence[int] = (0, 10, 100),
         edits: NonNegativeInt = 3,
-        inflation_images: NonNegativeInt = 50,
-        pool_images: NonNegativeInt = 100,
     ) -> None:
-        self.images, self.inflation_images, self.pool_images = images, inflation_images, pool_images
-        self._systems: dict[str, Mapping[ImageId, str]] = {}
+        self.images = images
         self.budgets = tuple(int(b) for b in budgets)
         ascending = sorted(set(self.budgets)) == list(self.budgets)
         if not self.budgets or not ascending or self.budgets[0] < 0 or self.budgets[-1] < 1:
@@ -161,11 +146,6 @@ class Attack(
                 f"dataset: false captions of {dataset.name} cannot be recognised; choose one "
                 "with scene graphs (dataset=scenes) or annotated objects (dataset=coco_val2017)"
             )
-        given, known = config.get("captions"), frozenset(dataset.image_ids)
-        self._systems = {
-            name: read_system_captions(path, name, known).captions
-            for name, path in (find_system_files(given) if given else {}).items()
-        }
         return dataset.limited(self.images)
 
     def write_versions(self, data: CaptionDataset, record: RunRecord) -> None:
@@ -199,7 +179,7 @@ class Attack(
         self, data: CaptionDataset, metrics: Mapping[str, Metric], store: Store, config: DictConfig
     ) -> AttackScores:
         fluency, reason = usable_fluency(lambda: Fluency(data, store))
-        material = gather_material(data, fluency, config.seed, self.pool_images, self._systems)
+        material = gather_material(data, fluency, config.seed)
         result = AttackScores(material, no_fluency=reason)
         for name, score in (
             ("length", Target(Length(), data, store).score),
@@ -214,9 +194,7 @@ class Attack(
             try:
                 bound = target.bound.scorer is not None and swapped.bound.scorer is not None
                 if bound and not metric.pairwise:
-                    result.attacked[metric.name] = attack(
-                        target, swapped, result.material, self.limits, self.inflation_images
-                    )
+                    result.attacked[metric.name] = attack(target, swapped, material, self.limits)
             except CacheError:
                 raise
             except Exception as error:  # a metric that breaks is a row with the reason
@@ -275,7 +253,13 @@ class Attack(
     ) -> MeasuredResult:
         stats, fluency = record.config.stats, scores.material.fluency
         columns = {s.family: s.columns[headline_column(s.columns)] for s in scores.metrics}
-        attacked = self._attacked(scores, columns, stats)
+        attacked = {
+            columns[scored.family].name: attack_statistics(
+                scores.attacked[scored.family], scores.material, self.limits, self.budgets
+            )
+            for scored in scores.metrics
+            if scored.family in scores.attacked and scored.status == "ok"
+        }
         tested = measure(
             attack_outcomes(attacked, stats),
             [column for column in columns.values() if column.name in attacked],
@@ -313,21 +297,6 @@ class Attack(
         )
         extras = attack_extras(result.metrics, attacked, scores.controls, scores.transfer)
         return result.model_copy(update={"extras": (*extras, self._examples(data, scores))})
-
-    def _attacked(
-        self, scores: AttackScores, columns: Mapping[str, ScoreColumn], stats: DictConfig
-    ) -> dict[str, AttackStatistics]:
-        """Column → how well its metric was attacked."""
-        material = scores.material
-        others = [f for f, column in columns.items() if f in scores.attacked and not column.control]
-        return {
-            columns[scored.family].name: attack_statistics(
-                scores.attacked[scored.family], material, self.limits, self.budgets, stats,
-                best_of_n(scored.family, scores.attacked, others, material.pool, stats),
-            )
-            for scored in scores.metrics
-            if scored.family in scores.attacked and scored.status == "ok"
-        }  # fmt: skip
 
     def _examples(self, data: CaptionDataset, scores: AttackScores) -> Extra:
         """The first successes against each metric."""

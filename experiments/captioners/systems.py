@@ -426,7 +426,6 @@ def against_human(
                 tie_seeds=stats.tie_seeds,
                 seed=stats.seed,
             )
-            system, human = record.sets.values()
             least, greatest = record.rank_order_rho_bounds
             image, level, rest, _ = record.variance
             yield {
@@ -434,8 +433,8 @@ def against_human(
                 "part_of": column.part_of,
                 "system": name,
                 "n": int((~np.isnan(pair[:, 0])).sum()),
-                "mean": system.mean,
-                "human_mean": human.mean,
+                "mean": mean_of_known(pair[:, 0]),
+                "human_mean": mean_of_known(pair[:, 1]),
                 **record_cells(record, OF_RHO),
                 "rank_order_rho_least": least,
                 "rank_order_rho_greatest": greatest,

@@ -82,6 +82,7 @@ DESCRIBED = (
 INCOMPLETE = "\n  {} has no caption of {:,} of them"
 COPIED = 0.1  # the share of a system's captions that are references, from which the page says so
 NO_SCORE = "{}: {:,} of {:,} captions have no score."
+TESTS = "Tests between systems: permutation by image, of mean ranks by bootstrap"
 log = logging.getLogger(__name__)
 
 
@@ -279,7 +280,9 @@ class Captioners(
                 *(*matrices, *([human_matrix(duels)] if duels else ())),
                 Extra.of("captions", "Captions by system", of_systems, folded=True),
                 at_equal_length(heads, lengths, settings),
-                *_data_extras(ranked, systems, duels, scores, by_image),
+                Extra.of("tests", TESTS, _tests(ranked, systems), folded=True),
+                Extra.of(files.AGAINST_HUMAN, "Systems against Human", duels, kind="data"),
+                Extra.of("disagreement", "Disagreement of metrics", by_image, kind="data"),
             ),
             notes=tuple(_notes(of_systems, data.dataset, ranked)),
             caveat=_copied(of_systems, data.dataset, COPIED),
@@ -311,28 +314,6 @@ def _computed(
         sets = [*settings.systems, HUMAN]
         duels += against_human(family, captions, images, sets, settings.counts, stats)
     return ranked, sentences, duels
-
-
-def _data_extras(
-    ranked: Sequence[ScoredSystems],
-    systems: Mapping[str, SystemRanking],
-    duels: Sequence[Row],
-    scores: CaptionerScores,
-    disagreement: Sequence[Row],
-) -> Iterator[Extra]:
-    """Yield the tests between systems, and what only the files have."""
-    yield Extra.of(
-        "tests",
-        "Tests between systems: permutation by image, of mean ranks by bootstrap",
-        _tests(ranked, systems),
-        folded=True,
-    )
-    for name, title, rows in (
-        (files.AGAINST_HUMAN, "Systems against Human", duels),
-        ("signatures_against_human", "Signatures against Human", _signatures(scores)),
-        ("disagreement", "Disagreement of metrics on each image", disagreement),
-    ):
-        yield Extra.of(name, title, rows, kind="data")
 
 
 def _rankings(
@@ -397,15 +378,6 @@ def _tests(ranked: Sequence[ScoredSystems], systems: Mapping[str, SystemRanking]
                 "p_after_Holm": test.p_adjusted,
                 "p_bootstrap": test.p if of_pair is None else of_pair.p_bootstrap,
             }
-
-
-def _signatures(scores: CaptionerScores) -> Iterator[Row]:
-    """The signatures against Human that are not those with all references."""
-    known = {signature for family in scores.systems for signature in family.scored.signatures}
-    for family in scores.against_human:
-        for column, signature in zip(family.scored.columns, family.scored.signatures, strict=True):
-            if signature not in known:
-                yield {"metric": column.name, "signature": signature}
 
 
 def _notes(

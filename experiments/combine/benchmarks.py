@@ -15,7 +15,7 @@ from metaeval.experiments.measure import Units
 from metaeval.metrics.combined.weighted import Combination, image_name
 from metaeval.results.files import read_finished
 from metaeval.runs import files
-from metaeval.runs.records import APPLIED, CAPTION, EXPECTED, HUMAN, IMAGE_ID, SET
+from metaeval.runs.records import APPLIED, EXPECTED, HUMAN, IMAGE_ID, SET
 
 MOST_PAIRS = 50  # of one image, drawn by seed
 
@@ -34,8 +34,6 @@ class Benchmark(NamedTuple):
         [pairs] The number of each pair's image.
     images
         The images' names, by number: COCO's id without zeros and endings.
-    captions
-        [pairs, 2] The text of the better caption and of the other one.
     result
         Of the run.
     """
@@ -44,7 +42,6 @@ class Benchmark(NamedTuple):
     columns: Mapping[str, Floats]
     image: Units
     images: Sequence[str]
-    captions: npt.NDArray[np.object_]
     result: MeasuredResult
 
     def table(self, names: Sequence[str]) -> Floats:
@@ -73,9 +70,7 @@ class Benchmark(NamedTuple):
     def of(self, choices: npt.NDArray[Any]) -> Benchmark:
         """Some of the choices, by mask or number."""
         columns = {name: column[choices] for name, column in self.columns.items()}
-        return self._replace(
-            columns=columns, image=self.image[choices], captions=self.captions[choices]
-        )
+        return self._replace(columns=columns, image=self.image[choices])
 
     def without(self, images: frozenset[str]) -> Benchmark:
         """The choices about other images."""
@@ -93,7 +88,7 @@ def read_benchmark(folder: Path, seed: int) -> Benchmark:
     if result.experiment not in READERS:
         known = ", ".join(READERS)
         raise ConfigError(f"task.runs: {folder} is a run of {result.experiment}, not of {known}")
-    better, worse, image, captions = READERS[result.experiment](folder, seed)
+    better, worse, image = READERS[result.experiment](folder, seed)
     signs = {m.name: 1.0 if m.column.higher_is_better else -1.0 for m in result.metrics if m.ok}
     columns = {
         name: sign * (better[name].to_numpy(float) - worse[name].to_numpy(float))
@@ -101,19 +96,15 @@ def read_benchmark(folder: Path, seed: int) -> Benchmark:
         if name in better
     }
     codes, names = pd.factorize(image.map(image_name))
-    return Benchmark(folder.resolve().name, columns, codes, list(names), captions, result)
+    return Benchmark(folder.resolve().name, columns, codes, list(names), result)
 
 
-Sides = tuple[pd.DataFrame, pd.DataFrame, "pd.Series[str]", npt.NDArray[np.object_]]
-
-
-def _read(folder: Path, name: str, columns: Sequence[str]) -> pd.DataFrame:
-    return files.read_columns(folder / name, columns)
+Sides = tuple[pd.DataFrame, pd.DataFrame, "pd.Series[str]"]
 
 
 def _rated(folder: Path, seed: int) -> Sides:
-    captions = _read(folder, files.JUDGMENTS, ["image_id", "candidate"])
-    scores = _read(folder, files.SCORES, ["caption", "metric", "score"])
+    captions = files.read_columns(folder / files.JUDGMENTS, ["image_id", "caption"])
+    scores = files.read_columns(folder / files.SCORES, ["caption", "metric", "score"])
     wide = scores.pivot(index="caption", columns="metric", values="score")
     rating = next(name for name in captions.columns if str(name).startswith("human_"))
     if "human_total" in captions:
@@ -134,51 +125,49 @@ def _rated(folder: Path, seed: int) -> Sides:
         better += list(ids[np.where(up, first[known], second[known])])
         worse += list(ids[np.where(up, second[known], first[known])])
         image += [name] * len(known)
-    text = captions.set_index("caption")["candidate"]
-    texts = np.stack([text.reindex(side).to_numpy(object) for side in (better, worse)], axis=1)
-    return wide.loc[better], wide.loc[worse], pd.Series(image), texts
+    return wide.loc[better], wide.loc[worse], pd.Series(image)
 
 
 def _chosen(folder: Path, seed: int) -> Sides:
-    pairs = _read(folder, files.JUDGMENTS, ["image_id", "first", "second"])
-    scores = _read(folder, files.SCORES, ["candidate", "n_references", "metric", "score"])
+    pairs = files.read_columns(
+        folder / files.JUDGMENTS, ["image_id", "votes_first", "votes_second"]
+    )
+    scores = files.read_columns(
+        folder / files.SCORES, ["candidate", "n_references", "metric", "score"]
+    )
     scores = scores[scores["n_references"] == scores["n_references"].max()]
     wide = scores.groupby(["candidate", "metric"])["score"].mean().unstack()  # over draws
     first = pairs["votes_first"].to_numpy(float) - pairs["votes_second"].to_numpy(float)
     decided = np.flatnonzero(first != 0)
     of_first, of_second = decided, decided + len(pairs)  # first captions come before second ones
     up = first[decided] > 0
-    texts = pairs[["first", "second"]].to_numpy(object)[decided]
     return (
         wide.loc[np.where(up, of_first, of_second)],
         wide.loc[np.where(up, of_second, of_first)],
         pairs["image_id"].iloc[decided],
-        np.where(up[:, None], texts, texts[:, ::-1]),
     )
 
 
 def _true(folder: Path, seed: int) -> Sides:
-    pairs = _read(folder, files.PAIRS, ["pair", "image_id", "true", "false"])
-    scores = _read(folder, files.SCORES, ["pair", "metric", "true", "false"])
+    pairs = files.read_columns(folder / files.PAIRS, ["pair", "image_id"])
+    scores = files.read_columns(folder / files.SCORES, ["pair", "metric", "true", "false"])
     better, worse = (
         scores.pivot(index="pair", columns="metric", values=side).loc[pairs["pair"]]
         for side in ("true", "false")
     )
-    return better, worse, pairs["image_id"], pairs[["true", "false"]].to_numpy(object)
+    return better, worse, pairs["image_id"]
 
 
 def _changed(folder: Path, seed: int) -> Sides:
-    captions = _read(folder, files.CAPTIONS, [IMAGE_ID, SET, CAPTION, APPLIED, EXPECTED])
-    scores = _read(folder, files.SCORES, [IMAGE_ID, SET, "metric", "score"])
+    captions = files.read_columns(folder / files.CAPTIONS, [IMAGE_ID, SET, APPLIED, EXPECTED])
+    scores = files.read_columns(folder / files.SCORES, [IMAGE_ID, SET, "metric", "score"])
     wide = scores.pivot(index=[IMAGE_ID, SET], columns="metric", values="score")
-    human = captions[captions[SET] == HUMAN].set_index(IMAGE_ID)[CAPTION]
     harmed = captions[captions[APPLIED] & (captions[EXPECTED] == "lower")]
     harmed = harmed.sample(frac=1, random_state=seed).groupby(IMAGE_ID).head(MOST_PAIRS)
     image = harmed[IMAGE_ID].sort_index()
     harmed = harmed.loc[image.index]
-    texts = np.stack([human.loc[image].to_numpy(object), harmed[CAPTION].to_numpy(object)], axis=1)
     better = wide.loc[[(each, HUMAN) for each in image]]
-    return better, wide.loc[[*zip(image, harmed[SET], strict=True)]], image, texts
+    return better, wide.loc[[*zip(image, harmed[SET], strict=True)]], image
 
 
 READERS = {

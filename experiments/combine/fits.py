@@ -12,6 +12,7 @@ from scipy.optimize import nnls
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.linear_model import LogisticRegression, RidgeCV
 
+from metaeval.experiments.choices import credit
 from metaeval.experiments.measure import Units
 from metaeval.stats.resampling.items import Floats
 
@@ -57,12 +58,6 @@ def of_ranks(given: Floats, weights: Floats, differences: Floats) -> Floats:
     return total / differences.shape[1]
 
 
-def choices_right(differences: Floats) -> Floats:
-    """The share of choices with the better caption higher, equal scores half."""
-    right: Floats = np.where(np.isnan(differences), np.nan, (np.sign(differences) + 1) / 2)
-    return right
-
-
 def fit(method: str, differences: Floats, weights: Floats) -> FittedWeights:
     """Fit a method.
 
@@ -87,7 +82,7 @@ def _equal(x: Floats, share: Floats) -> Floats:
 
 def _best(x: Floats, share: Floats) -> Floats:
     """The one column that is right most often."""
-    return np.eye(x.shape[1])[int(np.argmax(share @ choices_right(x)))]
+    return np.eye(x.shape[1])[int(np.argmax(share @ credit(x)))]
 
 
 def _mirrored(x: Floats, share: Floats) -> tuple[Floats, Floats, Floats]:
@@ -136,7 +131,7 @@ def _forward(x: Floats, share: Floats) -> Floats:
         for k in set(range(x.shape[1])) - set(chosen):
             made = np.zeros(x.shape[1])
             made[[*chosen, k]] = nnls(r[:, [*chosen, k]], target)[0]
-            tried[k] = float(share @ choices_right(x @ made)), made
+            tried[k] = float(share @ credit(x @ made)), made
         if not tried:
             return weights
         k = max(tried, key=lambda k: (tried[k][0], -k))

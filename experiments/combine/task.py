@@ -22,11 +22,11 @@ from metaeval.experiments import (
     ScoreColumn,
     Streaming,
 )
+from metaeval.experiments.choices import credit
 from metaeval.experiments.combine.benchmarks import Benchmark, read_benchmark
 from metaeval.experiments.combine.fits import (
     BEST,
     FittedWeights,
-    choices_right,
     fit,
     fold_of,
     of_ranks,
@@ -48,7 +48,6 @@ CONTROLS = "Controls together"
 RANKS = "Equal weights of ranks"
 LEFT_OUT, WITHIN = "left_out", "within"
 FITTED_ON = {LEFT_OUT: "the other benchmarks", WITHIN: "other images of the benchmark"}
-SHOWN = 2  # choices of each benchmark that the combination alone has right, and the best part
 TITLES = {
     BEST: "Best part",
     "equal": "Equal weights",
@@ -144,16 +143,9 @@ class Combine(
         outcomes = [
             each for of in benchmarks for each in self._outcomes(of, predicted[of.name], stats)
         ]
-        differing = [
-            row
-            for of in benchmarks
-            for row in self._differing(
-                of, predicted[of.name].get(LEFT_OUT, predicted[of.name][WITHIN])
-            )
-        ]
         of_parts = (
             {"part": part}
-            | {of.name: float(np.nanmean(choices_right(of.columns[part]))) for of in benchmarks}
+            | {of.name: float(np.nanmean(credit(of.columns[part]))) for of in benchmarks}
             for part in (*parts.metrics, *parts.controls)
         )
         groups = [f"Fitted on {how}" for how in FITTED_ON.values()]
@@ -174,13 +166,6 @@ class Combine(
                 *self._gains(measured.comparisons, order, titles),
                 Extra.of("weights", f"Weights: {TITLES[self.method]}, all benchmarks", weights),
                 Extra.of("parts", "Each part", of_parts),
-                Extra.of(
-                    "differing",
-                    "Choices that either the combination or the best part has right",
-                    differing,
-                    kind="examples",
-                    folded=True,
-                ),
             ),
             notes=NOTES,
         )
@@ -212,7 +197,7 @@ class Combine(
         for how, columns in predicted.items():
             group = f"Fitted on {FITTED_ON[how]}"
             made = Measure(f"{of.name}_{how}", of.name, unit="share", group=group)
-            right = {name: choices_right(column) for name, column in columns.items()}
+            right = {name: credit(column) for name, column in columns.items()}
             yield Outcomes(made, right, statistic, family=made.key)
 
     def _within(self, of: Benchmark, parts: CombinedColumns, seed: int) -> dict[str, Floats]:
@@ -223,24 +208,6 @@ class Combine(
             for name, column in predicted_gaps([of.of(fold != k)], of.of(fold == k), parts).items():
                 columns.setdefault(name, np.full(len(of.image), np.nan))[fold == k] = column
         return columns
-
-    def _differing(self, of: Benchmark, columns: Mapping[str, Floats]) -> Iterator[dict[str, Any]]:
-        """The choices on which the combination and its best part differ most, each over its root
-        mean square, as many that one of them has right as the other."""
-        names = [TITLES[self.method], TITLES[BEST]]
-        gaps = np.stack([columns[name] for name in names])
-        gaps /= np.sqrt(np.nanmean(gaps**2, axis=1, keepdims=True))
-        order = np.argsort(-np.abs(gaps[0] - gaps[1]), kind="stable")
-        for right, wrong in (gaps, gaps[::-1]):
-            chosen = [k for k in order if right[k] > 0 > wrong[k]]
-            for k in chosen[:SHOWN]:
-                yield {
-                    "image_id": of.images[of.image[k]],
-                    "benchmark": of.name,
-                    "better": of.captions[k, 0],
-                    "other": of.captions[k, 1],
-                    "right": names[int(gaps[1, k] > 0)],
-                }
 
     def weights(
         self, benchmarks: Sequence[Benchmark], parts: CombinedColumns, seed: int, confidence: float
@@ -278,7 +245,7 @@ class Combine(
         titles: Sequence[str],
     ) -> Iterator[Extra]:
         """By how much each combination is more often right than the best part, and on how many
-        benchmarks a test says so; of the first group as points, too."""
+        benchmarks a test says so."""
         pairs = [
             (title, each, pair)
             for title in titles[1:]
@@ -286,18 +253,6 @@ class Combine(
             if (pair := comparisons[each.key].between(title, titles[0])) is not None
         ]
         first = measures[0].group
-        points = [
-            {"line": title, "x": each.title, "y": 100 * (pair.difference.value or 0.0)}
-            | {
-                k: 100 * end
-                for k, end in zip(("low", "high"), pair.difference.interval or (), strict=False)
-            }
-            for title, each, pair in pairs
-            if each.group == first
-        ]
-        yield Extra.of(
-            "points", "Right more often than the best part, points", points, kind="curves"
-        )
         for group in dict.fromkeys(each.group for each in measures):
             rows: dict[str, dict[str, Any]] = {
                 title: {"combination": title, "above": 0, "below": 0} for title in titles[1:]

@@ -1,9 +1,8 @@
 """The statistics of one column of scores."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +13,6 @@ from metaeval.experiments.measure import (
     Outcomes,
     ResampledValue,
     Statistic,
-    level_of,
     measure,
     once_each,
 )
@@ -25,7 +23,6 @@ from metaeval.results.resampled import Resampled
 from metaeval.stats.correlation.rank_order import rank_order, rank_orders_within
 from metaeval.stats.dose import dose_record
 from metaeval.stats.ordering.graded import (
-    GradedRecord,
     ResampledGraded,
     graded_result,
     selected_statistics,
@@ -34,7 +31,7 @@ from metaeval.stats.ordering.pairwise import pair_counts, worst_first, worst_inv
 from metaeval.stats.resampling.bootstrap import Counts, defined_replicates, resampled_means
 from metaeval.stats.resampling.items import mean_of_known
 from metaeval.stats.resampling.replicates import Replicates, replicate_statistics
-from metaeval.stats.significance.comparison import on_common_items, resampled_difference
+from metaeval.stats.significance.comparison import on_common_items
 from metaeval.stats.significance.paired_differences import (
     detectable_difference,
     images_needed,
@@ -136,7 +133,6 @@ def column_statistics(
     estimates: dict[str, Any] = record_cells(result.record, [each.key for each in SWEEP_MEASURES])
     lowest, highest = result.record.rank_order_rho_bounds
     image, level, rest, _ = result.record.variance
-    least, clearest = extreme_steps(result, n_images, design.confidence)
     measured = Measured(
         values={
             key: each if isinstance(each, Estimate) else Estimate(value=each)
@@ -153,8 +149,6 @@ def column_statistics(
             "variance_image": image,
             "variance_level": level,
             "variance_rest": rest,
-            "least_seen_step": least,
-            "clearest_step": clearest,
         },
     )
     severity = worst_inversion(values.T, design.levels, design.applied.T, higher_is_better=higher)
@@ -185,7 +179,6 @@ def _rows_of_extras(
         return record_cells(record, record._fields)
 
     rows: dict[str, Sequence[Row]] = {
-        "scores_by_set": list(_set_rows(result.record)),
         "steps": [{step.name: Estimate.of(step.auc) for step in result.record.adjacent_auc}],
     }
     if not design.applied.all():
@@ -208,14 +201,6 @@ def _rows_of_extras(
         of_dose, points = dose_rows(record, curve.doses, curve.realised)
         rows["dose"], rows["dose_points"] = [of_dose], points
     return rows
-
-
-def _set_rows(record: GradedRecord) -> Iterator[Row]:
-    """Yield the scores of each set: number, mean, standard deviation and quantiles."""
-    for name, summary in record.sets.items():
-        row = summary._asdict()
-        quantiles = row.pop("quantiles")
-        yield {"set": name, **row, **{f"quantile_{q}": x for q, x in quantiles.items()}}
 
 
 def comparable_of(result: ResampledGraded, n_images: int) -> Comparable:
@@ -297,7 +282,7 @@ def seed_spread(
     }
 
 
-# Which metrics differ: from each other, from the best control, and from step to step
+# Which metrics differ: from each other, and from the best control
 
 
 class OrderStatistic(Statistic):
@@ -366,26 +351,3 @@ def _with_power(comparisons: Comparisons, outcomes: Outcomes, confidence: float)
         )
         pairs.append(pair.model_copy(update={"power": power}))
     return comparisons.model_copy(update={"pairs": tuple(pairs)})
-
-
-def extreme_steps(
-    result: ResampledGraded, n_images: int, confidence: float
-) -> tuple[str | None, str | None]:
-    """The step between neighbouring levels that a metric sees least, and most.
-
-    A step is named only if its AUC differs significantly from that of *every* other step, after
-    Holm's correction over all pairs of steps; otherwise `None`.
-    """
-    steps = [(s.name, s.auc.value) for s in result.record.adjacent_auc]
-    drawn = zip(steps, result.resampled.adjacent_auc, strict=True)
-    tests = {
-        (a, b): resampled_difference(x, y, of_a, of_b, n_images, confidence=confidence)
-        for ((a, x), of_a), ((b, y), of_b) in combinations(drawn, 2)
-    }
-    made = Comparisons.tested(tests, "auc", "steps", level_of(confidence))
-    names = [name for name, _ in steps] if tests else []
-
-    def extreme(*, lowest: bool) -> str | None:
-        return next((n for n in names if not made.not_below(n, names, lowest=lowest)), None)
-
-    return extreme(lowest=True), extreme(lowest=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import product, zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -68,7 +69,6 @@ CAVEATS = (
     "subtler corruption.",
 )
 TITLES = {
-    "scores_by_set": "Scores of each version",
     "steps": "AUC of each step from a version to the next better one; 0.5 is chance",
     "applied": "Images in which every corruption changed the caption",
     "degrees": "Without the captions of other images",
@@ -76,7 +76,6 @@ TITLES = {
     "dose": "Dose and response",
     "dose_points": "Dose and response, every point",
 }
-NOT_SHOWN = ("scores_by_set", "dose_points", "worst_images")
 
 
 class CaptionSet(NamedTuple):
@@ -136,8 +135,7 @@ def statistics(
     rows = _rows_by_extra(columns)
     metrics = _metric_results(results, columns, corruptions)
     printed, others = _published(metrics, published)
-    if published is not None and published.comparable:
-        _add_published(rows.get("seeds", []), printed)
+    _add_published(rows.get("seeds", []), printed)
     comparisons, controls, resampled = compare_columns(
         list(columns.values()),
         lambda scores: comparable_statistics(scores, design.levels, design.counts),
@@ -164,7 +162,7 @@ def statistics(
         comparisons=comparisons,
         controls=controls,
         resampled=tuple(resampled),
-        published=_of_paper(printed, published),
+        published=printed,
         extras=tuple(_graded_extras(sets, rows, worst)),
         notes=tuple(notes),
         caveat=_caveat(metrics, sets),
@@ -219,21 +217,13 @@ def _metric_results(
     return metrics
 
 
-def _of_paper(
-    printed: Mapping[str, float], published: PublishedInfo | None
-) -> tuple[PublishedValues, ...]:
-    """The values of the paper, where the run has one."""
-    if published is None:
-        return ()
-    values = {name: {MEASURES[0]: value} for name, value in printed.items()}
-    return (PublishedValues(source=published.source, values=values, why_not=published.why_not),)
-
-
-def _add_published(rows: Iterable[dict[str, Any]], printed: Mapping[str, float]) -> None:
-    """Add the published value, and the distance to it, to the rows of metrics that have one."""
-    for row in rows:
-        if (value := printed.get(row["metric"])) is not None:
-            row["published"], row["published_sd"] = value, paper_distance(row, value)
+def _add_published(rows: Iterable[dict[str, Any]], printed: Iterable[PublishedValues]) -> None:
+    """Add the published value, where it can be compared, and the distance to it, to the rows of
+    metrics that have one."""
+    for row, source in product(rows, printed):
+        if source.why_not is None and row["metric"] in source.values:
+            row["published"] = source.values[row["metric"]][MEASURES[0]]
+            row["published_sd"] = paper_distance(row, row["published"])
 
 
 def _graded_extras(
@@ -241,7 +231,8 @@ def _graded_extras(
     rows: Mapping[str, Sequence[Row]],
     worst: Mapping[str, list[Any]],
 ) -> Iterator[Extra]:
-    """Yield the versions, the tables of the metrics in the order of `TITLES`, and worst images."""
+    """Yield the versions, the tables of the metrics in the order of `TITLES`, and, in a column a
+    metric, the ids of the images with the worst inversions, worst first."""
     versions = ({"set": s[0], **dict(zip(s._fields[1:], s[1:], strict=True))} for s in sets)
     yield Extra.of(SETS, "Versions, worst first", versions, folded=True)
     for name in TITLES:
@@ -251,36 +242,33 @@ def _graded_extras(
                 TITLES[name],
                 rows[name],
                 folded=name != "dose",
-                kind="data" if name in NOT_SHOWN else "table",
+                kind="data" if name == "dose_points" else "table",
             )
-    yield _worst_images(worst)
-
-
-def _worst_images(worst: Mapping[str, Sequence[Any]]) -> Extra:
-    """A column a metric: the ids of the images with the worst inversions, worst first."""
-    most = max(map(len, worst.values()), default=0)
-    rows = [
-        {name: images[k] if k < len(images) else None for name, images in worst.items()}
-        for k in range(most)
-    ]
-    return Extra.of("worst_images", "Images with the worst inversions", rows, kind="data")
+    yield Extra(
+        name="worst_images",
+        title="Images with the worst inversions",
+        kind="data",
+        columns=tuple(worst),
+        rows=tuple(zip_longest(*worst.values())),
+    )
 
 
 def _published(
     metrics: Sequence[MetricResult], published: PublishedInfo | None
-) -> tuple[dict[str, float], list[str]]:
-    """Metric → published value of the same model; and the metrics with one of another model."""
-    values: dict[str, float] = {}
-    others = []
+) -> tuple[tuple[PublishedValues, ...], list[str]]:
+    """The paper's values of the same models, where the run has a paper; and the metrics with one of
+    another model."""
+    if published is None:
+        return (), []
+    values, others = {}, []
     for metric in metrics:
-        paper = published and paper_value(
-            published.rank_order_rho, metric.name, metric.column.variant_of
-        )
+        paper = paper_value(published.rank_order_rho, metric.name, metric.column.variant_of)
         if paper and paper.same_model:
-            values[metric.name] = paper.value
+            values[metric.name] = {MEASURES[0]: paper.value}
         elif paper:
             others.append(f"{metric.name} (published {paper.value:.3f})")
-    return values, others
+    source = PublishedValues(source=published.source, values=values, why_not=published.why_not)
+    return (source,), others
 
 
 def _unchanged(sets: Sequence[CaptionSet]) -> list[str]:

@@ -1,7 +1,7 @@
 """One column against people: correlations over rows, accuracy within images, systems, parts."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -12,7 +12,6 @@ from metaeval.errors import InputError
 from metaeval.experiments.judgments.sample import (
     SYMBOL,
     Ratings,
-    RowCorrelations,
     Sample,
     varies,
 )
@@ -264,23 +263,11 @@ def rating_groups(means: Floats) -> tuple[tuple[str, ...], np.ndarray]:
 
 
 def agreement_of(
-    scores: Floats,
-    rows: RowCorrelations,
-    given: Ratings,
-    sample: Sample,
-    statistic: str,
-    confidence: float,
+    scores: Floats, given: Ratings, sample: Sample, statistic: str, confidence: float
 ) -> Estimates:
-    """A column's agreement in one dimension, by the name of each number."""
-    values, replicates = rows(scores)
-    n, n_images = int((~np.isnan(scores[given.row])).sum()), given.images_of(scores)
-    estimates: Estimates = {
-        name: Estimate.resampled(
-            getattr(values, name), getattr(replicates, name), confidence, n_images, n
-        )
-        for name in SYMBOL
-    }
-    estimates |= _accuracy(scores, given, sample, confidence)
+    """A column's agreement in one dimension apart from its correlations over rows, by the name of
+    each number."""
+    estimates = _accuracy(scores, given, sample, confidence)
     if len(sample.systems) > 1:
         systems = system_statistics(scores, given, sample)
         estimates |= {name: value.estimate(confidence) for name, value in systems.items()}
@@ -350,15 +337,6 @@ def system_statistics(scores: Floats, given: Ratings, sample: Sample) -> dict[st
         f"system_{name}": ResampledValue(float(values[0]), replicates, n_images, n)
         for name, values, replicates in zip(point._fields, point, resampled, strict=True)
     }
-
-
-def system_means(
-    scores: Floats, given: Ratings, sample: Sample
-) -> Iterator[tuple[str, float, float]]:
-    """Each system with its mean score and its mean rating; NaN without a scored caption."""
-    tables = _system_tables(scores, given, sample)
-    metric, human = _system_means(tables, np.ones((1, given.n_images), dtype=np.int8))
-    yield from zip(sample.systems, metric[0].tolist(), human[0].tolist(), strict=True)
 
 
 def _system_tables(scores: Floats, given: Ratings, sample: Sample) -> Floats:

@@ -10,13 +10,12 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 
 from metaeval.data.judgments.judged import Judgments
 from metaeval.experiments import Estimate, Floats, Metric, MetricScores, fill_sentences
-from metaeval.experiments.base import Experiment, MetricExperiment, ToScore
+from metaeval.experiments.base import MetricExperiment, ToScore
 from metaeval.experiments.fitted import column_of, fitted_row, predictions
-from metaeval.experiments.forced_choice.task import ForcedChoiceAgreement
 from metaeval.experiments.judgments.agreement import (
     EPSILON,
     Estimates,
@@ -26,7 +25,6 @@ from metaeval.experiments.judgments.agreement import (
     on_common_rows,
     pair_accuracy,
     ratings_of,
-    system_means,
     system_statistics,
 )
 from metaeval.experiments.judgments.sample import (
@@ -73,7 +71,6 @@ DESCRIBED = (
     "({protocol.name}: own captions {protocol.own_captions}, ratings {protocol.ratings}, documents "
     "by {protocol.documents}); references per caption: {references}; {records}"
 )
-FORCED_CHOICE = "metaeval.data.judgments.pascal50s.load_pascal50s"
 
 
 class Scores(NamedTuple):
@@ -187,17 +184,6 @@ class HumanCorrelation(
         fitted: bool | Literal["text"] = True,
     ) -> None:
         self.fitted = fitted
-
-    def hand_over(self, config: DictConfig) -> tuple[Experiment, DictConfig]:
-        """Forced choice (PASCAL-50S) is an experiment of its own, with a page of its own."""
-        if config.dataset.get("_target_") != FORCED_CHOICE:
-            return self, config
-        changed: DictConfig = OmegaConf.create(config)
-        OmegaConf.set_struct(changed, False)
-        changed.task = {
-            "_target_": f"{ForcedChoiceAgreement.__module__}.{ForcedChoiceAgreement.__name__}",
-        }
-        return ForcedChoiceAgreement(), changed
 
     def describe(self, data: Judgments) -> str:
         return DESCRIBED.format(
@@ -351,9 +337,10 @@ class Dimension:
         self.curves: dict[str, list[dict[str, Any]]] = {}
         names = {column.name for column in shown}
         for column, given in progress_bar(self.scores.items(), desc=f"intervals, {name}"):
-            self.values[column] = agreement_of(
-                given, self.rows, self.given, sample, self.statistic, stats.confidence
-            )
+            self.values[column] = {
+                symbol: ScoreStatistic(self, symbol).estimate(given, stats.confidence)
+                for symbol in SYMBOL
+            } | agreement_of(given, self.given, sample, self.statistic, stats.confidence)
             if column in names:
                 further, self.curves[column] = further_agreement(
                     given, self.given, sample, name, stats.confidence
@@ -374,7 +361,7 @@ class Dimension:
 
     def key(self, name: str) -> str:
         """The key of a measure of this dimension; without its name where it is the only one."""
-        return _key(name, self.name, self.sample.ratings)
+        return dimension_key(name, self.name, self.sample.ratings)
 
     def declared(self) -> Iterator[Measure]:
         """The measures of this dimension that some column has, the protocol's correlation first."""
@@ -500,7 +487,7 @@ def people_agreement(judged: Judgments, dimension: str) -> PeopleAgreement | Non
     return PeopleAgreement(estimate, table.shape[1], sorted_rows(table), rated - len(table))
 
 
-def _key(name: str, dimension: str, dimensions: Sized) -> str:
+def dimension_key(name: str, dimension: str, dimensions: Sized) -> str:
     """The key of a measure of a dimension; without its name where it is the only one."""
     return name if len(dimensions) == 1 else f"{name}_{dimension}"
 
@@ -530,7 +517,7 @@ def published_correlations(
         for metric, of_metric in of_metrics.items():
             for dimension, value in of_metric.items():
                 if dimension in judged.dimensions:
-                    key = _key(statistic + part, dimension, judged.dimensions)
+                    key = dimension_key(statistic + part, dimension, judged.dimensions)
                     values.setdefault(metric, {})[key] = value
     return (PublishedValues(source=source, values=values),)
 
@@ -580,19 +567,6 @@ def _extras(judged: Judgments, sample: Sample, made: Sequence[Dimension]) -> Ite
         "How judgements became rows",
         ({"": name, "n": n} for name, n in counts.items()),
         folded=True,
-    )
-    yield Extra.of(
-        "system_means",
-        "Mean scores and ratings of systems",
-        (
-            {"dimension": d.name, "metric": name, "system": system, "score": x, "human": y}
-            for d in made
-            for name, scores in d.scores.items()
-            for system, x, y in (
-                system_means(scores, d.given, sample) if len(sample.systems) > 1 else ()
-            )
-        ),
-        kind="data",
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+import numpy as np
 from omegaconf import DictConfig
 
 from metaeval.config import load_dataset
@@ -253,15 +254,11 @@ def _states(scores: Sequence[AtCount]) -> Iterator[dict[str, object]]:
     """Why a column has no value with some number of references."""
     for column in _columns(scores):
         for at in scores:
-            there = {metric.name: metric for metric in at.result.metrics}
-            of_family = [metric for metric in there.values() if metric.family == column.family]
-            entry = there.get(column.name)
-            if entry is None and any(metric.ok for metric in of_family):
-                names = ", ".join(metric.name for metric in of_family)
-                reason, status = f"its columns are then {names}", "skipped"
-            else:
-                entry = entry or of_family[0]
-                status, reason = entry.status, entry.reason or ""
+            of_family = {m.name: m for m in at.result.metrics if m.family == column.family}
+            entry = of_family.get(column.name) or next(iter(of_family.values()))
+            status, reason = entry.status, entry.reason or ""
+            if column.name not in of_family and any(m.ok for m in of_family.values()):
+                status, reason = "skipped", f"its columns are then {', '.join(of_family)}"
             if status != "ok":
                 yield {
                     "metric": column.name, "references": at.n, "status": status, "reason": reason
@@ -283,17 +280,14 @@ def _gains(
         ]
         if column.ok and column.column.is_ranked and len(known) > 1:
             (few, first), (most, last) = known[0], known[-1]
-            ends = (first.interval, last.interval)
-            overlap = None
-            if ends[0] is not None and ends[1] is not None:
-                overlap = ends[0][0] <= ends[1][1] and ends[1][0] <= ends[0][1]
+            a, b = first.interval, last.interval
             records.append(
                 {
                     "metric": column.name,
                     "from": few.title,
                     "to": most.title,
                     "gain": (last.value or 0.0) - (first.value or 0.0),
-                    "intervals overlap": overlap,
+                    "intervals overlap": a and b and a[0] <= b[1] and b[0] <= a[1],
                 }
             )
     records.sort(key=lambda record: -record["gain"])
@@ -316,7 +310,7 @@ def _curves(
                 estimate = values[column.name].get(measure.key)
                 if estimate is not None and estimate.value is not None:
                     scale = 100 if measure.unit == "share" else 1
-                    ends = [None if e is None else scale * e for e in (estimate.low, estimate.high)]
+                    low, high = estimate.interval or (np.nan, np.nan)
                     records.append(
                         {
                             "panel": group,
@@ -325,8 +319,8 @@ def _curves(
                             "x": int(measure.title.split()[0]),
                             "x_title": "references",
                             "y": scale * estimate.value,
-                            "low": ends[0],
-                            "high": ends[1],
+                            "low": scale * low,
+                            "high": scale * high,
                         }
                     )
     return Extra.of("by_references", "By the number of references", records, kind="curves")

@@ -3,10 +3,11 @@
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -21,6 +22,7 @@ from metaeval.metrics.ngram.ngrams import (
 )
 from metaeval.results.base import Estimate, Measured
 from metaeval.results.files import write_manifest
+from metaeval.results.measured import Extra
 from metaeval.results.run import BlockEntry, ColumnSum, Manifest, Measure
 from metaeval.runs import files, folder
 from metaeval.runs.files import digest
@@ -192,13 +194,12 @@ def _ids(rows: Sequence[CaptionRow]) -> pa.Array:
 
 # The distribution of the scores of a run, and the captions that its page shows.
 #
-# All numbers are exact. One column of all parts is in memory at a time: 8 bytes per caption.
+# All numbers are exact. One column of all parts is in memory at a time: 24 bytes per caption.
 
 BINS = 60
 DRAWN, EXTREME = 400, 10  # captions drawn at random, and of each column the lowest and highest
-_SOME = 1 << 17  # scores at a time
-_QUANTILES = {"p5": 0.05, "p25": 0.25, "median": 0.5, "p75": 0.75, "p95": 0.95}
-_NUMBERS = {
+QUANTILES = [0.05, 0.25, 0.5, 0.75, 0.95]
+_NUMBERS = {  # in the order of pandas' description
     "mean": "Mean", "sd": "Sd", "min": "Lowest", "p5": "5%", "p25": "25%", "median": "Median",
     "p75": "75%", "p95": "95%", "max": "Highest",
 }  # fmt: skip
@@ -212,33 +213,15 @@ Floats = npt.NDArray[np.float64]
 Row = dict[str, Any]
 
 
-class ScoreDescription(NamedTuple):
-    """Column → its statistics; its bins; and the rows to show, with why each was chosen."""
-
-    statistics: Mapping[str, Measured]
-    bins: list[Row]
-    shown: list[Row]
-
-
 def distribution(scores: Floats, mean: float | None, n_nan: int = 0) -> Measured:
     """The statistics of scores [n] without NaN, whose mean is known; `n_nan` captions have none.
 
-    Standard deviation with n - 1, quantiles with linear interpolation; the fact `n_lowest` is the
-    number of captions with the lowest score. The order of `scores` may be changed.
+    Standard deviation with n - 1, quantiles with linear interpolation.
     """
-    numbers: dict[str, float | None] = dict.fromkeys(_NUMBERS)
-    numbers |= {"mean": mean, "n": len(scores), "n_nan": n_nan}
-    n_lowest = None
-    if len(scores):
-        low, high = float(scores.min()), float(scores.max())
-        n_lowest = int(np.sum(scores == low))
-        sd = float(np.std(scores, ddof=1)) if len(scores) > 1 else None
-        # last, because it changes the order of the scores: a copy would take as much memory again
-        quantiles = np.quantile(scores, list(_QUANTILES.values()), overwrite_input=True).tolist()
-        numbers |= {"sd": sd, "min": low, "max": high}
-        numbers |= dict(zip(_QUANTILES, quantiles, strict=True))
-    values = {key: Estimate(value=value) for key, value in numbers.items()}
-    return Measured(values=values, facts={"n_lowest": n_lowest})
+    described = pd.Series(scores).describe(percentiles=QUANTILES)
+    numbers: dict[str, float | None] = dict(zip(("n", *_NUMBERS), described, strict=True))
+    numbers |= {"n": len(scores), "mean": mean, "n_nan": n_nan}
+    return Measured(values={key: Estimate(value=value) for key, value in numbers.items()})
 
 
 def histogram(name: str, scores: Floats) -> list[Row]:
@@ -260,24 +243,18 @@ def _differ(scores: Floats) -> bool:
     return high - low > 1e-12 * max(abs(low), abs(high))
 
 
-def extremes(scores: Floats, most: int = EXTREME) -> tuple[list[int], list[int]]:
+def extremes(scores: Floats, most: int = EXTREME) -> list[list[int]]:
     """The places of the lowest and of the highest scores [n], from the farthest on; of equals the
-    first. NaN is neither. Scores are read in blocks, so that no copy of all is made."""
-    ends = []
-    for sign in (1.0, -1.0):
-        best = np.empty(0, dtype=np.intp)
-        for start in range(0, len(scores), _SOME):
-            known = np.flatnonzero(~np.isnan(scores[start : start + _SOME]))
-            places = np.append(best, start + known)
-            best = places[np.lexsort((places, sign * scores[places]))[:most]]
-        ends.append(best.tolist())
-    return ends[0], ends[1]
+    first. NaN, which is sorted last, is neither."""
+    n = min(most, int((~np.isnan(scores)).sum()))
+    return [np.argsort(sign * scores, kind="stable")[:n].tolist() for sign in (1, -1)]
 
 
 def describe(
     parts: Sequence[Path], means: Mapping[str, float | None], seed: int
-) -> ScoreDescription:
-    """The statistics of each column of scored parts, and the rows to show.
+) -> tuple[dict[str, Measured], tuple[Extra, Extra]]:
+    """Column of scored parts → its statistics; and the extras of the bins of all columns, and of
+    the rows to show, with why each was chosen.
 
     `means` has the mean of each column; `None` for a column without scores.
     """
@@ -294,4 +271,7 @@ def describe(
         statistics[name] = distribution(known, mean, n - len(known))
     drawn = np.random.default_rng(seed).choice(n, min(DRAWN, n), replace=False)
     at_random = [{"row": row, "chosen": "at random"} for row in np.sort(drawn).tolist()]
-    return ScoreDescription(statistics, bins, [*at_random, *shown])
+    return statistics, (
+        Extra.of("histogram", "Scores of all captions", bins, kind="data"),
+        Extra.of("shown", "Captions that the page shows", [*at_random, *shown], kind="data"),
+    )

@@ -23,14 +23,12 @@ from metaeval.data.tidy import Tidy
 from metaeval.experiments import (
     CaptionDataset,
     ConfigError,
-    Extra,
     ImageId,
     InputError,
     MeasuredResult,
     Metric,
     RunRecord,
     Streaming,
-    fill_sentences,
     open_store,
 )
 from metaeval.experiments.printout import table_lines
@@ -49,7 +47,7 @@ from metaeval.options import PositiveInt
 from metaeval.readers.files import one_line, read_json, user_path
 from metaeval.results.base import Measured, MetricResult
 from metaeval.results.run import BlockEntry, DatasetInfo, FamilyInfo, Manifest, SourceFile
-from metaeval.results.sentences import join_names, sentences
+from metaeval.results.sentences import sentences
 from metaeval.runs import files
 from metaeval.runs.files import digest, file_sha256
 from metaeval.runs.store import MemoryStore, SqliteStore, Store
@@ -167,8 +165,6 @@ def _read(file: Path) -> list[CaptionRow]:
     return [CaptionRow(i, text, None if r is None else tuple(r)) for i, text, r in rows]
 
 
-FLOOR = 0.5  # a greater share of equal lowest scores is reported
-AT_FLOOR = "Most captions have the lowest score, which distinguishes few: {floors}."
 REFERENCES = "references"  # the dataset of a table whose rows contain their references
 
 
@@ -227,6 +223,8 @@ class ScoreTables(
             request = _request(sources.values(), self.block, bound)
             parts = Parts(out, request)
             record.begin(keep=FOLDER)
+            seconds = sum(s.scorer.usual_ms or 0.0 for s in bound.values() if s.scorer) / 1000
+            progress.current().plan([("scores", seconds * n)])
             with record.stage("scores"):
                 entries = self._score(parts, usable, bound, dataset, paths, known, n, config, store)
         entries.sort(key=lambda entry: entry.first_row)
@@ -240,7 +238,7 @@ class ScoreTables(
         means = parts.finish(manifest, corpus.written)
         with record.stage("statistics"):
             every = [parts.folder / entry.part for entry in entries]
-            described = describe(every, means, config.seed)
+            statistics, extras = describe(every, means, config.seed)
         name = REFERENCES if dataset is None else dataset.name
         record.update(
             dataset=DatasetInfo(
@@ -248,19 +246,14 @@ class ScoreTables(
             ),
             metrics=[FamilyInfo(metric=s.family, note=s.note) for s in bound.values()],
         )
-        results = _metric_results(bound, entries, described.statistics)
         return MeasuredResult(
             experiment=self.name,
             dataset=name,
             facts={"Captions": n, "Empty captions": empty},
             settings={"seed": config.seed},
-            metrics=results,
+            metrics=_metric_results(bound, entries, statistics),
             declared=MEASURES,
-            extras=(
-                Extra.of("histogram", "Scores of all captions", described.bins, kind="data"),
-                Extra.of("shown", "Captions that the page shows", described.shown, kind="data"),
-            ),
-            caveat=_caveat(results),
+            extras=extras,
         )
 
     def _score(
@@ -270,25 +263,15 @@ class ScoreTables(
     ) -> list[BlockEntry]:  # fmt: skip
         """Score the blocks that no part holds; return the manifest entry of each."""
         names = {m: [column.name for column in bound[m].columns] for m in metrics}
-        entries: list[BlockEntry] = []
-
-        line = progress.current()
-        each = sum(s.scorer.usual_ms or 0.0 for s in bound.values() if s.scorer)
-        usual = each / 1000 * self.block
-        planned = line.plan([("captions", usual)] * -(-n // self.block), kind="block")
-        waiting: dict[int, progress.Part] = {}  # the blocks that are being scored, or will be
+        made: list[BlockEntry] = []
+        known_entries: list[BlockEntry] = []
 
         def todo() -> Iterator[RowBlock]:
             for block in split_rows(read_rows(paths, known, Tidy()), self.block):
-                part = planned[block.number]
-                if (done := parts.known(block)) is not None:
-                    entries.append(done)
-                    line.strike(part)  # it takes no time and must not affect the estimate
-                    continue
-                if not waiting:
-                    line.begin(part)
-                waiting[block.number] = part
-                yield block
+                if (done := parts.known(block)) is None:
+                    yield block
+                else:
+                    known_entries.append(done)
 
         if self.scoring == "ray":
             cache = user_path(config.paths.cache) / "content.sqlite"
@@ -298,11 +281,10 @@ class ScoreTables(
         else:
             scored = _scored_here(todo(), metrics, dataset, store)
         for block, scores in scored:
-            entries.append(parts.write(block, names, scores))
-            del waiting[block.number]
-            if waiting:
-                line.begin(next(iter(waiting.values())))
-        return entries
+            made.append(parts.write(block, names, scores))
+            n_new = -(-n // self.block) - len(known_entries)
+            progress.current().report(len(made), n_new, "blocks")
+        return [*known_entries, *made]
 
     def printout(self, summary: MeasuredResult, out: Path, file: Path) -> str:
         text = [*table_lines(summary), *sentences(summary)]
@@ -383,16 +365,3 @@ def _metric_results(
             scored.result(k, statistics.get(column.name)) for k, column in enumerate(scored.columns)
         ]
     return tuple(results)
-
-
-def _caveat(results: Sequence[MetricResult]) -> str:
-    """The scores that most captions have the lowest of; empty where there are none."""
-    floors = []
-    for metric in results:
-        if metric.statistics is None:
-            continue
-        low, high = (metric.numbers.value(key) for key in ("min", "max"))
-        n, n_lowest = metric.numbers.value("n") or 0, metric.numbers.facts["n_lowest"]
-        if low != high and isinstance(n_lowest, int) and n_lowest > FLOOR * n:
-            floors.append(f"{metric.name} ({100 * n_lowest / n:.1f}%: {low:.3f})")
-    return next(fill_sentences([AT_FLOOR], floors=join_names(floors)), "")

@@ -17,7 +17,7 @@ from metaeval.data.tidy import letters_and_digits
 from metaeval.experiments.measure import ResampledValue, Statistic
 from metaeval.results.base import Estimate
 from metaeval.results.run import CorruptionInfo
-from metaeval.stats.ordering.detection import Auc, auc_within_images, detection, drawn_sums, won
+from metaeval.stats.ordering.detection import detection, drawn_sums, won
 from metaeval.stats.resampling.bootstrap import Counts
 from metaeval.stats.resampling.items import Floats
 from metaeval.stats.significance.comparison import is_significant
@@ -113,17 +113,6 @@ def severity_order(table: Floats, sets: Sets) -> Floats:
     return mean_without_nan(per_kind, 0)
 
 
-def replicated_mean(values: Floats, counts: Counts) -> ResampledValue:
-    """The mean of values in [0, 1] over images, NaN left out, with its replicates."""
-    known = ~np.isnan(values)
-    n = int(known.sum())
-    whole = np.rint(np.where(known, values, 0.0) * 2**20) / 2**20  # so that drawn sums are exact
-    total, size = drawn_sums([whole[:, None], known[:, None]], counts)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        replicates = (total / size)[:, 0]
-    return ResampledValue(float(whole[known].mean()) if n else np.nan, replicates, n, n)
-
-
 def severities(sets: Sets) -> list[str]:
     """The severities of the sets that harm, mildest first."""
     present = {sets[k].severity for k in summarised(sets) if sets[k].expected == "lower"}
@@ -157,10 +146,6 @@ class SensitivityCell(NamedTuple):
         Mean score of the human captions minus mean score of the changed ones.
     effect
         `cost` in standard deviations of the image-wise difference.
-    share_of_another
-        `cost` as a share of what another image's caption costs.
-    beyond_fluency
-        The AUC on the images in which the language model does not prefer the human caption.
     verdict
         `cell_verdict`.
     examples
@@ -175,8 +160,6 @@ class SensitivityCell(NamedTuple):
     p_adjusted: float
     cost: Estimate
     effect: Estimate
-    share_of_another: float | None
-    beyond_fluency: Estimate | None
     verdict: Verdict
     examples: tuple[Mapping[str, Any], ...]
 
@@ -185,19 +168,15 @@ def profile(
     table: Floats,
     sets: Sets,
     counts: Counts,
-    fluency: Floats | None,
     images: Sequence[Any],
     texts: npt.NDArray[Any],
     confidence: float,
 ) -> dict[str, SensitivityCell]:
     """Set → a metric's values on it, before the correction over all cells.
 
-    `fluency` is the table of the language model; `images` [n_images] are the ids, `texts`
-    [n_images, 1 + n_sets] the captions.
+    `images` [n_images] are the ids, `texts` [n_images, 1 + n_sets] the captions.
     """
-    another = _cost_of_another(table, sets)
     seen = detection(table[:, 0], table[:, 1:], counts, confidence=confidence)
-    beyond = _beyond_fluency(table, fluency, counts, confidence) if fluency is not None else None
     cells = {}
     for k, (entry, d) in enumerate(zip(sets, seen, strict=True), 1):
         gaps = table[:, 0] - table[:, k]
@@ -213,8 +192,6 @@ def profile(
             p_adjusted=d.p,
             cost=estimate_of(d.n, d.cost, d.cost_ci),
             effect=estimate_of(d.n, d.effect, d.effect_ci),
-            share_of_another=d.cost / another if another and another > 0 else None,
-            beyond_fluency=estimate_of(*beyond[k - 1]) if beyond is not None else None,
             verdict="unsure",
             examples=tuple(
                 {
@@ -228,22 +205,6 @@ def profile(
             ),
         )
     return cells
-
-
-def _cost_of_another(table: Floats, sets: Sets) -> float | None:
-    """What another image's caption costs: the unit in which costs of metrics can be compared."""
-    place = next((k for k, entry in enumerate(sets, 1) if entry.name == "random"), None)
-    gaps = table[:, 0] - table[:, place] if place is not None else np.empty(0)
-    known = gaps[~np.isnan(gaps)]
-    return float(known.mean()) if len(known) else None
-
-
-def _beyond_fluency(table: Floats, fluency: Floats, counts: Counts, confidence: float) -> list[Auc]:
-    """Per set the AUC on the images in which the language model does not prefer the human
-    caption."""
-    prefers = fluency[:, [0]] - fluency[:, 1:] > 0
-    remaining = np.where(prefers | np.isnan(fluency[:, 1:]), np.nan, table[:, 1:])
-    return auc_within_images(table[:, 0], remaining, counts, confidence=confidence)
 
 
 def cell_verdict(auc: Estimate, p_adjusted: float | None, expected: str, alpha: float) -> Verdict:
@@ -304,39 +265,16 @@ def sort_of_rewrite(human: str, changed: str, references: Sequence[str]) -> int:
     return REWRITE if max((a - b).total(), (b - a).total()) >= 2 else NO_OP
 
 
-class Rewrites(Statistic):
-    """How often harmless changes score above harmful near-copies of the same image, of a table of
-    scores: per image the mean over its pairs of 1, ½ (equal scores) or 0; then over images.
+def rewrites_above(table: Floats, sets: Sets, sorts: Sorts, sort: int = REWRITE) -> Floats:
+    """[n_images] How often harmless changes of a sort score above harmful near-copies of the same
+    image: the mean over pairs of 1, ½ (equal scores) or 0; NaN without a pair.
 
-    Parameters
-    ----------
-    sorts
-        [n_images, n_sets] The sort of each harmless change (`sort_of_rewrite`).
-    sort
-        Which sort counts; `None` for all.
+    `sorts` [n_images, n_sets] are of `sort_of_rewrite`.
     """
-
-    span = 1.0
-
-    def __init__(
-        self,
-        sets: Sets,
-        sorts: Sorts,
-        counts: Counts,
-        sort: int | None = REWRITE,
-    ) -> None:
-        self.sorts, self.counts, self.sort = sorts, counts, sort
-        self.harmless = [k for k in summarised(sets) if sets[k].expected == "same"]
-        self.harmful = [k + 1 for k in summarised(sets) if _is_near_copy(sets[k])]
-
-    def of(self, column: Floats) -> ResampledValue:
-        gaps = [np.empty((len(column), 0))]
-        for k in self.harmless:
-            counted = self.sort is None or self.sorts[:, [k]] == self.sort
-            changed = np.where(counted, column[:, [k + 1]], np.nan)
-            gaps.append(changed - column[:, self.harmful])
-        return replicated_mean(mean_without_nan(won(np.hstack(gaps)), 1), self.counts)
-
-
-def _is_near_copy(entry: CorruptionInfo) -> bool:
-    return entry.expected == "lower" and entry.kind not in FORM
+    places = summarised(sets)
+    harmful = [k + 1 for k in places if sets[k].expected == "lower" and sets[k].kind not in FORM]
+    gaps = [np.empty((len(table), 0))]
+    for k in (k for k in places if sets[k].expected == "same"):
+        changed = np.where(sorts[:, [k]] == sort, table[:, [k + 1]], np.nan)
+        gaps.append(changed - table[:, harmful])
+    return mean_without_nan(won(np.hstack(gaps)), 1)

@@ -37,7 +37,6 @@ from metaeval.experiments.sensitivity.profile import (
     REWRITE,
     AucOfSets,
     MeanAuc,
-    Rewrites,
     SensitivityCell,
     Sets,
     Sorts,
@@ -45,7 +44,7 @@ from metaeval.experiments.sensitivity.profile import (
     by_kind,
     cell_verdict,
     profile,
-    replicated_mean,
+    rewrites_above,
     severities,
     severity_order,
     sort_of_rewrite,
@@ -59,7 +58,6 @@ from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts
 from metaeval.stats.significance.comparison import adjusted_in_family
 
 SEVERITY = "severity_order"
-LANGUAGE_MODEL = "bigram_model"  # the family of the control that knows fluency alone
 WORST = 3  # sets that a metric misses, with captions
 
 PROFILE_CELLS = "profile"  # the extra with a row for each metric and change
@@ -137,14 +135,19 @@ class Tables(NamedTuple):
         of = {measure.key: measure for measure in _declared(self.kinds, ())}
         harmful = self.mean_auc(self.expected("lower"))
         yield Outcomes(of[MEAN_AUC], self.scores, harmful, family=MEAN_AUC)
-        rewrites = Rewrites(self.sets, self.sorts, self.counts)
-        yield Outcomes(of[POSITIVES], self.scores, rewrites, family=KIND)
+        every = self.scores.items()
+        rewrites = {name: rewrites_above(table, self.sets, self.sorts) for name, table in every}
+        yield Outcomes(of[POSITIVES], rewrites, self.mean, family=KIND)
         for kind, places in self.kinds.items():
             one = self.mean_auc([places])
             yield Outcomes(of[KIND + kind], self.scores, one, family=KIND, pairs=False)
-        items = Items(np.arange(self.counts.shape[1]))
-        order = {name: severity_order(table, self.sets) for name, table in self.scores.items()}
-        yield Outcomes(of[SEVERITY], order, MeanOutcome(items, self.counts.astype(np.float64)))
+        order = {name: severity_order(table, self.sets) for name, table in every}
+        yield Outcomes(of[SEVERITY], order, self.mean)
+
+    @property
+    def mean(self) -> MeanOutcome:
+        """The mean over images."""
+        return MeanOutcome(Items(np.arange(self.counts.shape[1])), self.counts.astype(np.float64))
 
 
 def statistics(
@@ -163,7 +166,7 @@ def statistics(
     columns = [c for r in results for c in r.columns if c.name in tables.scores]
     confidence = tables.confidence
     measured = measure(tables.outcomes(), columns, confidence)
-    profiles = _profiles(tables, results, images, texts)
+    profiles = _profiles(tables, images, texts)
     facts_of = {
         name: _add_numbers(name, tables, cells, measured, applied)
         for name, cells in profiles.items()
@@ -218,16 +221,13 @@ def _tables_of(
 
 def _profiles(
     tables: Tables,
-    results: Sequence[MetricScores],
     images: pd.Index[Any],
     texts: npt.NDArray[Any],
 ) -> dict[str, dict[str, SensitivityCell]]:
     """Column → set → what the metric sees of it, with the verdict over all metrics and sets."""
     sets, confidence = tables.sets, tables.confidence
-    ran = (r for r in results if r.family == LANGUAGE_MODEL and r.status == "ok")
-    fluency = next((tables.scores[scored.columns[0].name] for scored in ran), None)
     profiles = {
-        name: profile(table, sets, tables.counts, fluency, images.tolist(), texts, confidence)
+        name: profile(table, sets, tables.counts, images.tolist(), texts, confidence)
         for name, table in tables.scores.items()
     }
     adjusted = adjusted_in_family(
@@ -250,13 +250,11 @@ def _add_numbers(
 ) -> dict[str, int]:
     """Add the numbers of a column that were not tested; its facts."""
     table, sets, confidence = tables.scores[name], tables.sets, tables.confidence
-    counts = tables.counts
-    no_ops = Rewrites(sets, tables.sorts, counts, NO_OP)
+    no_ops = rewrites_above(table, sets, tables.sorts, NO_OP)
     measured.values[name] |= {
-        SEVERITY: replicated_mean(severity_order(table, sets), counts).estimate(confidence),
         "harmless": tables.mean_auc(tables.expected("same")).estimate(table, confidence),
         "missed": Estimate(value=len(missed(cells))),
-        "no_ops": no_ops.estimate(table, confidence),
+        "no_ops": tables.mean.estimate(no_ops, confidence),
         **{
             OF_SEVERITY + severity: tables.mean_auc(kinds).estimate(table, confidence)
             for severity, kinds in tables.by_severity.items()
@@ -357,19 +355,14 @@ def _extras(
     facts_of: Mapping[str, Mapping[str, int]],
 ) -> Iterator[Extra]:
     """The metrics that see most first, controls last."""
-    sets = tables.sets
-    columns = [c for c in every if c.part_of is None]
-    columns.sort(key=lambda c: (c.control, -(values[c.name][MEAN_AUC].value or 0.0)))
+    sets, whole = tables.sets, [c for c in every if c.part_of is None]
+    columns = sorted(whole, key=lambda c: (c.control, -(values[c.name][MEAN_AUC].value or 0.0)))
     order = [column.name for column in columns]
-    yield Extra.of(
-        "kinds",
-        "AUC by kind of change",
-        (
-            {"metric": name, **{kind: values[name][KIND + kind].value for kind in tables.kinds}}
-            for name in order
-        ),
-        kind="matrix",
+    kinds = (
+        {"metric": name, **{kind: values[name][KIND + kind].value for kind in tables.kinds}}
+        for name in order
     )
+    yield Extra.of("kinds", "AUC by kind of change", kinds, kind="matrix")
     yield Extra.of(
         "verdicts",
         "What each metric misses and punishes",
@@ -405,19 +398,12 @@ def _extras(
         kind="matrix",
         folded=True,
     )
-    yield _sets_table(sets)
-    yield from _examples(columns, profiles)
-
-
-def _sets_table(sets: Sets) -> Extra:
     of_sets = (
-        {
-            **entry.model_dump(),
-            "reasons": "; ".join(f"{why}: {n:,}" for why, n in entry.reasons.items()),
-        }
+        entry.model_dump() | {"reasons": "; ".join(f"{w}: {n:,}" for w, n in entry.reasons.items())}
         for entry in sets
     )
-    return Extra.of(SETS, "The changes", of_sets, folded=True)
+    yield Extra.of(SETS, "The changes", of_sets, folded=True)
+    yield from _examples(columns, profiles)
 
 
 def _examples(
@@ -433,7 +419,11 @@ def _examples(
     )
     yield Extra.of("misses", "What metrics miss", misses, kind="examples", folded=True)
     cells = [(name, change, cell) for name, of in profiles.items() for change, cell in of.items()]
-    numbers = ({"metric": name, "set": change, **_numbers(cell)} for name, change, cell in cells)
+    numbers = (
+        {"metric": name, "set": change}
+        | {key: value for key, value in cell._asdict().items() if key != "examples"}
+        for name, change, cell in cells
+    )
     yield Extra.of(PROFILE_CELLS, "Every metric and change", numbers, kind="data")
     examples = (
         {"image_id": None, "metric": name, "set": change, **example}
@@ -441,11 +431,3 @@ def _examples(
         for example in cell.examples
     )
     yield Extra.of(EXAMPLES, "Captions on which metrics err most", examples, kind="data")
-
-
-def _numbers(cell: SensitivityCell) -> dict[str, Any]:
-    """All numbers of a cell."""
-    numbers = cell._asdict()
-    del numbers["examples"]
-    beyond = numbers.pop("beyond_fluency") or Estimate(value=None)
-    return numbers | {"beyond_fluency": beyond, "beyond_fluency_n": beyond.n}

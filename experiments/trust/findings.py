@@ -7,6 +7,7 @@ from metaeval.data.judgments.pascal50s import LABELS
 from metaeval.experiments.arena.task import AGREEMENT, SYSTEMS
 from metaeval.experiments.attack.statistics import RESISTS
 from metaeval.experiments.choices import MEAN
+from metaeval.experiments.judgments.task import dimension_key
 from metaeval.experiments.sensitivity.statistics import KIND, POSITIVES
 from metaeval.results.measured import EXAMPLES, SETS, MeasuredResult
 
@@ -161,17 +162,15 @@ def _judgments(result: MeasuredResult) -> Iterator[DeclaredTest]:
     given = result.settings["dimensions"]
     dimensions = list(map(str, given)) if isinstance(given, tuple) else []
 
-    def key(name: str, dimension: str) -> str:
-        return name if len(dimensions) == 1 else f"{name}_{dimension}"
-
     people = any("_without Human" in measure.key for measure in result.declared)
     source = "judgments.with_people" if people else "judgments.correlation"
     for dimension in dimensions:
         words = f"{statistic} with people"
-        yield _test(source, dimension, key(statistic, dimension), measure=words)
+        key = dimension_key(statistic, dimension, dimensions)
+        yield _test(source, dimension, key, measure=words)
     if not people:
         main = "total" if "total" in dimensions else dimensions[0]
-        yield _test("judgments.pairs", main, key("accuracy", main))
+        yield _test("judgments.pairs", main, dimension_key("accuracy", main, dimensions))
 
 
 def _systems(result: MeasuredResult) -> Iterator[DeclaredTest]:

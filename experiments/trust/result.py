@@ -43,7 +43,6 @@ NOTES = (
     "Rank: 1 + how many metrics with the same tests are above by a test; no test separates those "
     "of rank 1.",
 )
-Metrics = Sequence[MetricResult]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +75,7 @@ class ItemRun:
     resampled: tuple[Resampled, ...] = ()
 
     @property
-    def metrics(self) -> Metrics:
+    def metrics(self) -> Sequence[MetricResult]:
         """The score columns of its run; none without a run."""
         return () if self.result is None else self.result.metrics
 
@@ -88,7 +87,6 @@ def gathered(
     own_metrics: Sequence[str] = (),
     metrics: Mapping[str, Metric] | None = None,
     reruns: Mapping[int, Sequence[ItemRun]] | None = None,
-    highlight: Sequence[str] = (),
 ) -> MeasuredResult:
     """The result of these runs; `metrics` say what they read, `reruns` are those of other seeds.
     The user has not asked for baselines: a run in which they alone have scores is not done.
@@ -132,7 +130,7 @@ def gathered(
         settings={
             "battery": battery,
             **rules.model_dump(),
-            "highlight": tuple(dict.fromkeys([*own, *highlight])),
+            "highlight": tuple(own),
         },
         metrics=_entries(runs, columns, metrics or {}),
         declared=(),
@@ -241,14 +239,14 @@ def _entries(
             "runs_network": None if metric is None else metric.runs_network,
         }
         numbers = Measured(values={}, facts=facts) if m.ok else None
-        update = {"statistics": numbers, "counts": ()}
-        entries.append(m.model_copy(update=update))
+        entries.append(m.model_copy(update={"statistics": numbers, "counts": ()}))
     return tuple(entries)
 
 
 def _has_cell(metric: MetricResult, uses: Uses, *of: Use) -> bool:
     """Whether a column is shown like a metric in one of these uses."""
-    return not metric.column.control or metric.family in uses.like_metrics(*of)
+    shown = {*uses.baselines}.union(*(use.judges for use in of))
+    return not metric.column.control or metric.family in shown
 
 
 def _tests(use: Use, given: Sequence[tuple[ItemRun, DeclaredTest]], uses: Uses) -> list[Evidence]:

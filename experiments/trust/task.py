@@ -38,7 +38,6 @@ from metaeval.config import (
 from metaeval.cores import core_count
 from metaeval.data.annotated_images import ImageFiles
 from metaeval.data.own.bank import bank_files
-from metaeval.data.system_captions import find_system_files
 from metaeval.errors import ConfigError, MetaevalError, StageError, StrictError
 from metaeval.experiments import (
     CaptionDataset,
@@ -66,7 +65,6 @@ from metaeval.results.run import RunInfo
 from metaeval.results.trust import answer_of, matrix_rows
 from metaeval.runs import files
 from metaeval.runs.files import digest, file_sha256
-from metaeval.runs.folder import new_folder
 from metaeval.schema import check_config
 from metaeval.scoring import signatures_of
 from metaeval.text.tokenizers.base import forget_texts
@@ -97,8 +95,6 @@ class Trust(
         A file in the form of conf/trust/uses.yaml; by default metaeval's.
     seeds
         Seeds with which all items run again, to count the words that change.
-    highlight
-        Columns that the page marks, next to the user's own.
     """
 
     def __init__(
@@ -107,10 +103,8 @@ class Trust(
         runs: Sequence[str] = (),
         uses: str | None = None,
         seeds: Sequence[Seed] = (),
-        highlight: Sequence[str] = (),
     ) -> None:
         self.battery, self.runs, self.uses = battery, tuple(runs), uses
-        self.highlight = tuple(highlight)
         self.seeds = tuple(dict.fromkeys(seeds))
 
     def check(self, config: DictConfig) -> None:
@@ -163,7 +157,6 @@ class Trust(
             own_metrics(metrics, config),
             metrics,
             {seed: [*repeated, *given] for seed, repeated in reruns.items()},
-            self.highlight,
         )
 
     def printout(self, summary: MeasuredResult, out: Path, file: Path) -> str:
@@ -372,11 +365,9 @@ def _key(config: DictConfig) -> str | None:
         dataset.part("objects")  # its files join the sources when they are read
         with open_store(config) as store:
             metrics = build_all(selected(config), config).values()
-            captions = config.get("captions")
-            read = list(find_system_files(captions).values()) if captions else []
-            images = dataset.part("images")
+            images, read = dataset.part("images"), []
             if isinstance(images, ImageFiles) and any("images" in m.needs for m in metrics):
-                read += [path for i in dataset.image_ids if (path := images.path(i)) is not None]
+                read = [path for i in dataset.image_ids if (path := images.path(i)) is not None]
             content = [
                 OmegaConf.to_yaml(config, resolve=True),
                 signatures_of(metrics, dataset, store),
@@ -390,20 +381,11 @@ def _key(config: DictConfig) -> str | None:
 
 
 def stored_item(folder: Path, key: str | None) -> tuple[MeasuredResult, RunInfo] | None:
-    """The finished run of this key that the folder holds; of a damaged one a line is printed.
-
-    A folder whose `run.json` is damaged, in which no run may write, is renamed.
-    """
+    """The finished run of this key that the folder holds; of a damaged one a line is printed."""
     if not (folder / files.RUN).exists():
         return None
     try:
         info = read_info(folder / files.RUN)
-    except MetaevalError as error:
-        aside = new_folder(folder.with_name(f"{folder.name}-damaged"))
-        folder.rename(aside)  # onto an empty folder
-        print(f"{error}; it is now in {aside}, and the item runs again", flush=True)
-        return None
-    try:
         with_key = info.status == files.FINISHED and (folder / KEY).is_file()
         if with_key and read_text(folder / KEY).text == key:
             _resampled(folder)

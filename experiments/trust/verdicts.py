@@ -105,10 +105,6 @@ class Uses(Model):
     baselines: tuple[str, ...] = ()
     uses: tuple[Use, ...]
 
-    def like_metrics(self, *uses: Use) -> frozenset[str]:
-        """The controls that have cells, in one of these uses at least."""
-        return frozenset(self.baselines).union(*(use.judges for use in uses))
-
 
 _Item = Annotated[str, Field(pattern="^[a-z0-9_]+$")]
 
@@ -209,11 +205,6 @@ class Evidence(NamedTuple):
         """Whether its items are systems, which have chance, 0, in place of a control."""
         return self.test.unit == "systems"
 
-    @property
-    def n(self) -> int:
-        """The items of a column without gaps."""
-        return max((row.n for (_, of), row in self.rows.items() if not of), default=0)
-
     def ceiling(self, metric: str = "") -> Resampled:
         """What a perfect metric reaches, on the items of a column."""
         of_all = self.rows.get((CEILING, ""), _certain(1.0))
@@ -231,8 +222,8 @@ class Evidence(NamedTuple):
 
     def is_whole(self, metric: str, most_missing: float) -> bool:
         """Whether a column has scores of nearly all items."""
-        row = self.rows.get((metric, ""))
-        return row is not None and row.n >= (1 - most_missing) * self.n
+        numbers = {name: row.n for (name, of), row in self.rows.items() if not of}
+        return numbers.get(metric, 0) >= (1 - most_missing) * max(numbers.values(), default=1)
 
 
 def _certain(value: float) -> Resampled:

@@ -1,9 +1,9 @@
 """What is read from results of `experiment=graded`, `replace` and `shuffle`: measures and extras.
 
 Their result is a `MeasuredResult`. Its extras are "sets" (the versions, worst first),
-"scores_by_set", "steps", "applied" (images in which every corruption changed the caption),
-"degrees" (without other images' captions), "seeds", "dose", "dose_points" and
-"worst_images" (a column a metric, the worst inversion first).
+"steps", "applied" (images in which every corruption changed the caption), "degrees" (without other
+images' captions), "seeds", "dose", "dose_points" and "worst_images" (a column a metric, the worst
+inversion first).
 """
 
 import math
@@ -87,18 +87,25 @@ def dose_rows(
     rank-order ρ of that dose against dose 0, pooled and within an image.
     """
     response = record.response
-    floor = None
-    if response.floor is not None:
-        low, high = response.floor_ci or (None, None)
-        floor = Estimate(value=response.floor, low=low, high=high)
-    half_low, half_high = response.half.ci or (None, None)
-    last = Estimate(
-        value=response.change[-1], low=response.change_ci[-1][0], high=response.change_ci[-1][1]
-    )
+    none = Estimate(value=None)
+    points = [
+        {
+            "dose": dose,
+            "realised": realised[k],
+            "n_images": response.n,
+            "n_seeds": response.n_seeds,
+            "change": _with_ends(response.change[k], response.change_ci[k]),
+            "change_seed_sd": response.seed_sd[k] if response.n_seeds > 1 else None,
+            "rho": Estimate.of(record.rho[k - 1]) if k else none,
+            "rho_seed_sd": record.rho_seed_sd[k - 1] if k else None,
+            "within": Estimate.of(record.within[k - 1]) if k else none,
+        }
+        for k, dose in enumerate(doses)
+    ]
     row = {
-        "change": last,
-        "change_to_floor": floor,
-        "half_effect": Estimate(value=response.half.dose, low=half_low, high=half_high),
+        "change": points[-1]["change"],
+        "change_to_floor": _with_ends(response.floor, response.floor_ci),
+        "half_effect": _with_ends(response.half.dose, response.half.ci),
         "no_half_effect": response.half.why,
         "steps": steps_text(response.falls_throughout, response.rises, doses, response.n),
         "trend_p": response.trend_p,
@@ -107,25 +114,12 @@ def dose_rows(
         "images": response.n,
         "seeds": response.n_seeds,
     }
-    points = []
-    for k, dose in enumerate(doses):
-        change = (response.change[k], *response.change_ci[k])
-        rho = [None] * 3 if k == 0 else record.rho[k - 1]
-        within = [None] * 3 if k == 0 else record.within[k - 1]
-        points.append(
-            {
-                "dose": dose,
-                "realised": realised[k],
-                "n_images": response.n,
-                "n_seeds": response.n_seeds,
-                **_three("change", change),
-                "change_seed_sd": response.seed_sd[k] if response.n_seeds > 1 else None,
-                **_three("rho", rho),
-                "rho_seed_sd": None if k == 0 else record.rho_seed_sd[k - 1],
-                **_three("within", within),
-            }
-        )
     return row, points
+
+
+def _with_ends(value: float | None, ends: Iterable[float | None] | None) -> Estimate:
+    low, high = (None, None) if ends is None else ends
+    return Estimate(value=value, low=low, high=high)
 
 
 def steps_text(falls_throughout: bool, rises: Sequence[int], doses: Sequence[float], n: int) -> str:
@@ -136,8 +130,3 @@ def steps_text(falls_throughout: bool, rises: Sequence[int], doses: Sequence[flo
         steps = [f"{100 * doses[k]:g}–{100 * doses[k + 1]:g}%" for k in rises]
         return f"better {', '.join(steps)}"
     return "unsure" if n else ""
-
-
-def _three(name: str, numbers: Iterable[Any]) -> dict[str, Any]:
-    """A value and both ends of its interval."""
-    return dict(zip((name, f"{name}_ci_low", f"{name}_ci_high"), list(numbers)[:3], strict=True))

@@ -48,12 +48,6 @@ class Draft(NamedTuple):
         return " ".join(self.words)
 
 
-def free(text: str) -> Draft:
-    """A draft of which every word may change."""
-    words = tuple(text.split())
-    return Draft(words, (False,) * len(words))
-
-
 def false_draft(source: str, text: str, harm: float | None = None) -> Draft:
     """A draft of a caption that became false by changed words: these stay as they are.
 

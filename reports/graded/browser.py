@@ -1,7 +1,6 @@
 """The examples of graded captions: a browser of images, sorted by their worst inversions."""
 
 import base64
-import difflib
 import gzip
 import json
 import re
@@ -50,31 +49,33 @@ _MARKS = re.compile(f"[{OPEN}{MID}{CLOSE}]")
 _DELETED = re.compile(f"{OPEN}d[^{CLOSE}]*{CLOSE} ?")
 _BEFORE = re.compile(f"{OPEN}[^{MID}]*{MID}")
 
-Change = tuple[int, str, str]  # position in the source, words before, words after
-
 
 def mark_edits(source: str, caption: str, edits: Iterable[Mapping[str, Any]] | None) -> str:
     """`caption` with the words that `edits` changed marked.
 
-    The edits are believed only if applying them to the source gives the caption; if not, the
-    changes are found by comparing the two word by word. A caption without edits (the human one,
-    another image's) has no marks.
+    An edit replaces words of the source from its position on. The edits are believed only if
+    applying them to the source gives the caption. A caption without edits (the human one, another
+    image's) has no marks.
     """
-    source, caption = _clean(source), _clean(caption)
+    words, caption = _clean(source).split(), _clean(caption)
     changes = [
         (int(e["position"]), _clean(e["before"]), _clean(e["after"]))
         for e in (edits if edits is not None else ())
     ]
-    if not changes or source == caption:
-        return caption
-    words = source.split()
+    changes.sort(key=lambda change: (change[0], bool(change[1])))
     moved = sorted(_bare(b) for _, b, _ in changes) == sorted(_bare(a) for _, _, a in changes)
-    for before_word in (True, False):  # an insertion at p may mean before or after word p
-        text = _replayed(words, changes, moved, before_word, caption)
-        if text is not None:
+    for shift in (0, 1) if changes else ():  # an insertion at p may mean before or after word p
+        marked: list[str] = []
+        place = 0
+        for position, before, after in changes:
+            start = position if before else position + shift
+            end = start + len(before.split())
+            marked += [*words[place:start], _mark(" ".join(words[start:end]), after, moved)]
+            place = end
+        text = " ".join([*marked, *words[place:]])
+        if remove_marks(text) == caption:
             return text
-    text = _compared(words, caption.split())
-    return text if remove_marks(text) == caption else caption
+    return caption
 
 
 def remove_marks(text: str) -> str:
@@ -94,45 +95,8 @@ def _clean(text: str) -> str:
 
 
 def _mark(before: str, after: str, moved: bool = False) -> str:
-    kind = "m" if moved else "d" if not after else "i" if not before else "s"
-    return f"{OPEN}{kind}{'' if moved else before}{MID}{after}{CLOSE}"
-
-
-def _replayed(
-    words: list[str], changes: list[Change], moved: bool, before_word: bool, caption: str
-) -> str | None:
-    """The source with the edits applied and marked, or None where that is not the caption."""
-    inserted: dict[int, list[str]] = {}
-    changed: dict[int, Change] = {}
-    for change in changes:
-        position, before, after = change
-        if not before and 0 <= position <= len(words):
-            inserted.setdefault(position, []).append(after)
-        elif position in changed or not 0 <= position < len(words) or words[position] != before:
-            return None
-        else:
-            changed[position] = change
-    pieces: list[tuple[str, str]] = []  # marked, and as it stands in the caption
-    for position, word in enumerate([*words, ""]):
-        new = [(_mark("", after), after) for after in inserted.get(position, [])]
-        _, before, after = changed.get(position, (position, word, word))
-        marked = _mark(before, after, moved) if position in changed else word
-        standing = [(marked, after)] if marked else []
-        pieces += [*new, *standing] if before_word else [*standing, *new]
-    bare = " ".join(after for _, after in pieces if after)
-    return " ".join(marked for marked, _ in pieces) if bare == caption else None
-
-
-def _compared(old: list[str], new: list[str]) -> str:
-    """A word-by-word comparison, for edits that cannot be replayed."""
-    out: list[str] = []
-    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
-    for tag, i1, i2, j1, j2 in matcher.get_opcodes():
-        if tag == "equal":
-            out += new[j1:j2]
-        else:
-            out.append(_mark(" ".join(old[i1:i2]), " ".join(new[j1:j2])))
-    return " ".join(out)
+    kind = "d" if not after else "m" if moved else "s" if before else "i"
+    return f"{OPEN}{kind}{'' if kind == 'm' else before}{MID}{after}{CLOSE}"
 
 
 # The data inside the page: captions and scores, compressed, for the browser to unfold.
@@ -341,7 +305,18 @@ def embed(
     @cache
     def texts_and_scores(keep: int) -> tuple[str, str]:
         images = sorted(order[:keep])
-        return _packed_captions(content, images), pack_scores(content.scores[:, :, images])
+        # id, source, flags of the applied sets, marked captions, references: similar texts together
+        rows = [
+            [
+                content.image_ids[i],
+                content.sources[i],
+                sum(int(content.applied[s, i]) << s for s in range(len(content.sets))),
+                [captions[i] for captions in content.captions],
+                content.references[i],
+            ]
+            for i in images
+        ]
+        return pack_json(rows), pack_scores(content.scores[:, :, images])
 
     def data(keep: int) -> Embedded:
         explained = _explanations(content, sorted(order[:keep]), explanations, leading)
@@ -354,26 +329,6 @@ def embed(
         explanations //= 2
     keep, embedded = fit_into_room(len(order), data, lambda embedded: embedded.size, room)
     return embedded, keep
-
-
-def _packed_captions(content: Captions, images: Sequence[int]) -> str:
-    """Per image [id, source, applied flags, [marked captions], [references]], images together.
-
-    Similar texts are stored together, so that they compress well. Unpaired surrogates, which UTF-8
-    cannot encode, are refused by the dataset readers.
-    """
-    return pack_json(
-        [
-            [
-                content.image_ids[i],
-                content.sources[i],
-                sum(int(content.applied[s, i]) << s for s in range(len(content.sets))),
-                [captions[i] for captions in content.captions],
-                content.references[i],
-            ]
-            for i in images
-        ]
-    )
 
 
 def _explanations(

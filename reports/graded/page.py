@@ -13,7 +13,7 @@ from metaeval.reports.graded.browser import examples_block, histogram_table
 from metaeval.reports.measured import PageOptions, closing_blocks, extra_block
 from metaeval.reports.shared import figure_style
 from metaeval.reports.shared.run import LoadedRun
-from metaeval.results.base import Estimate, MetricResult
+from metaeval.results.base import Estimate, Measured, MetricResult
 from metaeval.results.graded import CEILING, rows_by_metric
 from metaeval.results.measured import SETS, Extra, ranked
 from metaeval.results.sentences import text_of
@@ -78,24 +78,25 @@ def caption_ranks(scores: pd.DataFrame, lower: Collection[str]) -> pd.Series[flo
 
 def _ties_table(metrics: Sequence[MetricResult]) -> Extra:
     """How much of each metric's rank-order ρ is due to how ties are broken, and to offset."""
-    rows = []
-    for metric in metrics:
-        facts: Mapping[str, Any] = metric.numbers.facts
-        rows.append(
-            {
-                "metric": metric.name,
-                "captions with ties": metric.numbers.value("tie_fraction"),
-                "tied pairs within an image": facts["pairwise_ties"],
-                "ρ": Estimate(
-                    value=metric.numbers.value("rank_order_rho"),
-                    low=facts["rank_order_rho_lowest"],
-                    high=facts["rank_order_rho_highest"],
-                ),
-                "standard deviation over ties": facts["rank_order_rho_tie_std"],
-                "variance between images": facts["variance_image"],
-                "not scored": facts["n_nan"],
-            }
-        )
+    given: list[tuple[str, Measured, Mapping[str, Any]]] = [
+        (metric.name, metric.numbers, metric.numbers.facts) for metric in metrics
+    ]
+    rows = (
+        {
+            "metric": name,
+            "captions with ties": numbers.value("tie_fraction"),
+            "tied pairs within an image": facts["pairwise_ties"],
+            "ρ": Estimate(
+                value=numbers.value("rank_order_rho"),
+                low=facts["rank_order_rho_lowest"],
+                high=facts["rank_order_rho_highest"],
+            ),
+            "standard deviation over ties": facts["rank_order_rho_tie_std"],
+            "variance between images": facts["variance_image"],
+            "not scored": facts["n_nan"],
+        }
+        for name, numbers, facts in given
+    )
     title = "Ties and offset: in brackets, the least and the greatest ρ that breaking ties can give"
     return Extra.of("ties", title, rows, folded=True)
 
@@ -143,8 +144,8 @@ def _dose(run: LoadedRun) -> list[Block]:
             "line": point["metric"],
             "x": 100 * point["dose"],
             "y": point[key],
-            "low": point[f"{key}_ci_low"],
-            "high": point[f"{key}_ci_high"],
+            "low": point[f"{key}_low"],
+            "high": point[f"{key}_high"],
             "sd": point[f"{key}_seed_sd"],
             "control": point["control"],
             "x_title": f"{corruption}: requested share of words, %",

@@ -81,14 +81,17 @@ def _charts(
     groups = pd.qcut(words, GROUPS, duplicates="drop") if len(set(words)) > 1 else words
     by_length = pd.DataFrame({"words": words, "group": np.asarray(groups, dtype=object)})
     records = [
-        {"line": name, "x": float(of["words"].mean()), "y": float(of["gap"].mean())}
+        {
+            "line": name,
+            "x": float(of["words"].mean()),
+            "x_title": "words of the caption",
+            "y": float(of["gap"].mean()),
+        }
         for name in scores.columns[:MOST_LINES]
         for _, of in by_length.assign(gap=gaps[name].to_numpy())
         .dropna(subset=["gap"])
         .groupby("group", sort=True)
     ]
-    for record in records:
-        record["x_title"] = "words of the caption"
     title = "Residuals by length: the place by a score minus that by people, in points"
     return [
         charts.by_rating(scores, captions["people"].to_numpy(), run.result.lower_is_better),

@@ -46,30 +46,26 @@ def _histograms(run: LoadedRun) -> Block:
 
 def _captions(run: LoadedRun) -> Block:
     """The captions of the rows that the run has chosen, read from the parts that hold them."""
-    reasons: dict[int, list[str]] = {}
-    for record in run.result.extra("shown").records:
-        reasons.setdefault(record["row"], [])
-        if record.get("metric") is not None:
-            reasons[record["row"]].append(f"{record['chosen']} {record['metric']}")
+    shown = run.result.extra("shown").frame().reindex(columns=["row", "chosen", "metric"])
+    why = (shown["chosen"] + " " + shown["metric"].fillna("")).str.strip()
+    reasons = why.groupby(shown["row"]).agg(", ".join)
     columns = [m.name for m in run.result.visible if m.statistics is not None]
     folder = run.directory / files.BLOCKS
     records = []
     for part in read_manifest(folder / files.MANIFEST).parts:
-        inside = sorted(row for row in reasons if 0 <= row - part.first_row < part.rows)
-        if not inside:
-            continue
+        inside = reasons[reasons.index.isin(range(part.first_row, part.first_row + part.rows))]
         names = [IMAGE_ID, CAPTION, *columns]
         table = files.read_columns(folder / part.part, names, names)
-        chosen = table.iloc[[row - part.first_row for row in inside]].to_dict("records")
-        for row, cells in zip(inside, chosen, strict=True):
-            records.append(
-                {
-                    "row": row,
-                    "image": cells[IMAGE_ID],
-                    "caption": cells[CAPTION] or "(empty)",
-                    "scores": ", ".join(f"{c} {number(cells[c], 4)}" for c in columns),
-                    "chosen": ", ".join(reasons[row]) or "at random",
-                }
-            )
+        chosen = table.iloc[[row - part.first_row for row in inside.index]].to_dict("records")
+        records += [
+            {
+                "row": row,
+                "image": cells[IMAGE_ID],
+                "caption": cells[CAPTION] or "(empty)",
+                "scores": ", ".join(f"{c} {number(cells[c], 4)}" for c in columns),
+                "chosen": reason,
+            }
+            for (row, reason), cells in zip(inside.items(), chosen, strict=True)
+        ]
     extra = Extra.of("shown", SHOWN, records, kind="examples")
     return texts.examples(extra, title="Captions", shown=AT_A_TIME)

@@ -40,8 +40,6 @@ SMALL: dict[str, Any] = {
     "task.permutations": 40,
     "task.images": 4,
     "task.budgets": [0, 3],
-    "task.inflation_images": 4,
-    "task.pool_images": 6,
     "task.draws": 10,
     "task.fitted": False,
     "dataset.draws": 1,

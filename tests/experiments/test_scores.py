@@ -27,7 +27,7 @@ from metaeval.runs import files as results
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import MemoryStore, Store
 from metaeval.scoring import MetricScores, look_up, score_captions
-from metaeval.stats.ordering.detection import auc_within_images
+from metaeval.stats.ordering.detection import detection
 from metaeval.stats.ordering.pairwise import worst_inversion
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
 from tests.reports.graded_results import graded_metric
@@ -314,6 +314,6 @@ def test_pairs_and_sensitivity_count_the_same_ties_alike() -> None:
     """Of four images one is won, one lost, two are tied: .5 in both, not .25."""
     human, changed = np.array([2.0, 0.0, 1.0, 1.0]), np.array([1.0, 1.0, 1.0, 1.0])
     of_pairs = [comparison_credit([human, changed], TRUE, tied).mean() for tied in (0, 0.5, 1)]
-    of_sets = auc_within_images(human, changed[:, None], bootstrap_counts(4, 20, 0))[0]
+    of_sets = detection(human, changed[:, None], bootstrap_counts(4, 20, 0))[0]
     assert (of_pairs, of_sets.auc) == ([0.25, 0.5, 0.75], 0.5)
     assert compose_config(["experiment=pairs"]).task.ties == "half"

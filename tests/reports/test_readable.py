@@ -78,10 +78,7 @@ LARGE: Mapping[str, Callable[[Path], Path]] = {
     "judgments": judgments,
     "captioners": write_captioners_run,
 }
-FAST_ATTACK = (
-    *("task.images=12", "task.budgets=[0,10]"),
-    *("task.inflation_images=4", "task.pool_images=4"),
-)
+FAST_ATTACK = ("task.images=12", "task.budgets=[0,10]")
 CHANGES = "task.corruptions=[wrong_colour,typos,lower_case]"
 RUNS: Mapping[str, Callable[[Path], Path]] = {
     **LARGE,

@@ -5,17 +5,23 @@ import pytest
 
 from metaeval.search.beam import (
     UNDOING,
+    Draft,
     SearchLimits,
     Trace,
     Trial,
     false_draft,
-    free,
     mutated,
     search,
     vocabulary,
 )
 
 NEAR, FAR = ("dog", "grass", "two"), ("table", "red", "man")
+
+
+def free(text: str) -> Draft:
+    """A draft of which every word may change."""
+    words = tuple(text.split())
+    return Draft(words, (False,) * len(words))
 
 
 def test_false_words_their_phrase_and_their_neighbours_stay() -> None:

@@ -128,33 +128,6 @@ def _of_set(
     )
 
 
-class Auc(NamedTuple):
-    """The AUC of a set, of n images, and its interval; see `Detection`."""
-
-    n: int
-    auc: float
-    ci: Interval
-
-
-def auc_within_images(
-    original: npt.ArrayLike, changed: npt.ArrayLike, counts: Counts, *, confidence: float = 0.95
-) -> list[Auc]:
-    """The AUC of each set alone; arguments as for `detection`.
-
-    >>> auc_within_images([3.0, 2.0], [[1.0], [2.0]], np.empty((0, 2)))[0][:2]
-    (2, 0.75)
-    """
-    gaps: Floats = np.asarray(original, np.float64)[:, None] - np.asarray(changed, np.float64)
-    known, wins = ~np.isnan(gaps), won(gaps)
-    n, total = drawn_sums([known, np.where(known, wins, 0.0)], counts)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        intervals = percentile_intervals(total / n, confidence, known.sum(axis=0))
-    return [
-        Auc(int(k.sum()), float(w[k].mean()) if k.any() else float("nan"), (low, high))
-        for k, w, (low, high) in zip(known.T, wins.T, intervals.tolist(), strict=True)
-    ]
-
-
 def won(gaps: Floats) -> Floats:
     """1 where a difference is positive, 0 where negative, ½ where there is none; NaN stays."""
     return np.where(

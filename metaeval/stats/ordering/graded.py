@@ -1,6 +1,6 @@
 """All statistics of one metric over graded versions of captions: the record of statistics.json."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise as neighbours
 from typing import NamedTuple
 
@@ -98,22 +98,6 @@ def variance_parts(scores: npt.ArrayLike, levels: npt.ArrayLike) -> VariancePart
     return VarianceParts(image / total, level / total, rest / total, n)
 
 
-QUANTILES = ("0", "0.05", "0.25", "0.5", "0.75", "0.95", "1")
-
-
-class SetSummary(NamedTuple):
-    """The scores of one set: number, mean, standard deviation (n − 1) and quantiles.
-
-    `quantiles` maps each of `QUANTILES` to the score; `level` is the set's level, 0 = worst.
-    """
-
-    level: int
-    n: int
-    mean: float
-    std: float
-    quantiles: Mapping[str, float]
-
-
 class StepEstimate(NamedTuple):
     """The AUC of the step from the sets `lower` to the sets `upper`."""
 
@@ -132,8 +116,6 @@ class GradedRecord(NamedTuple):
 
     Attributes
     ----------
-    sets
-        Set → its scores.
     rank_order_rho_bounds
         The least and the greatest ρ that breaking ties can give.
     tie_fraction, pairwise_ties
@@ -142,7 +124,6 @@ class GradedRecord(NamedTuple):
         One entry for each step between neighbouring levels, worst first.
     """
 
-    sets: Mapping[str, SetSummary]
     rank_order_rho: IntervalEstimate
     rank_order_rho_tie_mean: float
     rank_order_rho_tie_std: float
@@ -200,7 +181,7 @@ def graded_statistics(
     levels, set_names
         [n_sets] each; 0 = worst. Sets at equal levels are one level, and are not compared.
     higher_is_better
-        If false, scores are negated before anything but the sets' means, spreads and quantiles.
+        If false, scores are negated.
     counts
         [replicates, n_images] from `bootstrap_counts`: the same for all metrics, so that their
         replicates can be paired. By default drawn from `replicates` and `seed`.
@@ -256,10 +237,6 @@ def graded_result(
         )
     if counts is None:
         counts = bootstrap_counts(len(values), 0, 0)
-    sets = {
-        str(name): summary(int(level), column)
-        for name, level, column in zip(set_names, grades, values.T, strict=True)
-    }
     if not higher_is_better:
         values = -values
 
@@ -278,7 +255,6 @@ def graded_result(
 
     steps = zip(neighbours(_labels(set_names, grades)), every.adjacent_auc, strict=True)
     record = GradedRecord(
-        sets=sets,
         rank_order_rho=estimate(every.rank_order_rho),
         rank_order_rho_tie_mean=order.tie_mean,
         rank_order_rho_tie_std=order.tie_std,
@@ -306,22 +282,6 @@ def _labels(set_names: Sequence[str], grades: npt.NDArray[np.int64]) -> list[str
         " + ".join(str(name) for name, grade in named if grade == level)
         for level in np.unique(grades)
     ]
-
-
-def summary(level: int, scores: Floats) -> SetSummary:
-    """Number, mean, standard deviation and quantiles of the scores of one set; NaN left out."""
-    scored = scores[~np.isnan(scores)]
-    nan = float("nan")
-    if not len(scored):
-        return SetSummary(level, 0, nan, nan, dict.fromkeys(QUANTILES, nan))
-    quantiles = np.quantile(scored, [float(q) for q in QUANTILES])
-    return SetSummary(
-        level,
-        n=len(scored),
-        mean=float(scored.mean()),
-        std=float(scored.std(ddof=1)) if len(scored) > 1 else nan,
-        quantiles={q: float(x) for q, x in zip(QUANTILES, quantiles, strict=True)},
-    )
 
 
 class SelectedRecord(NamedTuple):

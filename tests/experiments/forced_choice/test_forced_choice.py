@@ -1,4 +1,4 @@
-"""Forced choice: outcomes by hand, labels and ties, and the way from experiment=judgments."""
+"""Forced choice: outcomes by hand, labels and ties, and the page."""
 
 import json
 from dataclasses import replace
@@ -19,12 +19,10 @@ from tests.data.judgments.test_judgments import pascal50s
 from tests.experiments.judgments.test_judgments import run_any
 
 
-def run_choice(
-    folder: Path, *overrides: str, experiment: str = "forced_choice", out: str = "OUT"
-) -> MeasuredResult:
+def run_choice(folder: Path, *overrides: str) -> MeasuredResult:
     """A run on the pairs in the folder."""
     root = f"dataset.root={folder}"
-    return run_any(folder, "dataset=pascal50s", root, *overrides, experiment=experiment, out=out)
+    return run_any(folder, "dataset=pascal50s", root, *overrides, experiment="forced_choice")
 
 
 def test_forced_choice(tmp_path: Path) -> None:
@@ -98,20 +96,6 @@ def test_printed_accuracies_are_compared_by_the_papers_rule_for_ties(
     assert known.why_not == why_not
     assert not published_accuracies(few, None).values
     assert not published_accuracies(whole, 4000).values
-
-
-def test_experiment_judgments_passes_pairs_to_forced_choice(tmp_path: Path) -> None:
-    """The same files, named after the experiment that ran; its own page, unless none is wanted."""
-    pascal50s(tmp_path, "cells")
-    rest = ("dataset.draws=1", "metrics=[rouge_l]")
-    one = run_choice(tmp_path, *rest, out="one")
-    other = run_choice(tmp_path, *rest, "report=plain", experiment="judgments", out="other")
-    assert one == other
-    assert one.experiment == "forced_choice"
-    info = read_info(tmp_path / "other" / files.RUN)
-    assert info.experiment.name == "forced_choice"
-    assert (tmp_path / "other" / files.REPORT).is_file()
-    assert not (tmp_path / "one" / files.REPORT).exists()
 
 
 @pytest.mark.coco

@@ -18,7 +18,6 @@ from metaeval.experiments.graded.column import (
     comparable_of,
     comparable_statistics,
     compare_columns,
-    extreme_steps,
     seed_spread,
 )
 from metaeval.experiments.graded.task import ceiling, rescorable, seed_count
@@ -138,17 +137,6 @@ def test_a_metric_is_above_the_best_control_or_is_not() -> None:
                  for c in against.comparisons}  # fmt: skip
         assert above == {("good", "model"): True, ("weak", "model"): False}
     assert compared(columns[:2])[1] == {}
-
-
-@pytest.mark.parametrize(
-    ("steps", "named"),
-    [((0, 3, 3.3), ("Half → Human", "Random → Half")), ((0, 1, 2), (None, None))],
-)
-def test_a_step_is_named_only_where_it_differs_from_all_others(
-    steps: tuple[float, ...], named: tuple[str | None, ...]
-) -> None:
-    result = graded_result(scores(1.0, 2, steps), range(3), NAMES, counts=COUNTS)
-    assert extreme_steps(result, N, 0.95) == named
 
 
 def frame(rows: list[list[str]]) -> pd.DataFrame:

@@ -52,8 +52,9 @@ def test_another_model_than_the_papers_is_not_compared() -> None:
         source="a paper", comparable=True, rank_order_rho={"BERTScore": 0.5569, "ROUGE-L": 0.61}
     )
     others = ["BERTScore (MiniLM) (published 0.557)"]
-    assert _published(metrics, paper) == ({"ROUGE-L": 0.61}, others)
-    assert _published(metrics, None) == ({}, [])
+    (printed,), of_others = _published(metrics, paper)
+    assert (printed.values, of_others) == ({"ROUGE-L": {"rank_order_rho": 0.61}}, others)
+    assert _published(metrics, None) == ((), [])
 
 
 def spread(seed: float, ties: float | None) -> dict[str, float | None]:

@@ -399,17 +399,14 @@ def test_the_doctor_reports_judged_captions(tmp_path: Path) -> None:
 
 
 def test_the_page_of_several_dimensions(tmp_path: Path) -> None:
-    """A table for each dimension; what is folded stands together; bold and its test by column.
-    Systems are compared, too."""
+    """A table for each dimension; what is folded stands together; bold and its test by column."""
     thumb(tmp_path)
     summary = run_in(
         tmp_path, "dataset=thumb", f"dataset.root={tmp_path}", "metrics=[bleu,rouge_l]"
     )
-    systems, groups = set(summary.extra("system_means").frame()["system"]), list(summary.groups())
+    groups = list(summary.groups())
     assert summary.metrics[0].numbers["pearson_without Human_total"].n == 4
-    assert (systems, groups) == (
-        {"Human", "Up-Down", "VinVL-base"}, ["total", "precision", "recall"],
-    )  # fmt: skip
+    assert groups == ["total", "precision", "recall"]
     assert {f"pearson_{name}" for name in groups} <= summary.comparisons.keys()
     page = write_report(tmp_path / "OUT").read_text(encoding="utf-8")
     titles = ("Table, total", "Table, precision", "Table, recall", "Further statistics")

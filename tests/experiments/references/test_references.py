@@ -94,7 +94,7 @@ def test_an_image_without_references_has_a_score_for_none(tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
-def test_pairs_of_pascal_agree_with_the_judgements_experiment(tmp_path: Path) -> None:
+def test_pairs_of_pascal_agree_with_the_experiment_alone(tmp_path: Path) -> None:
     root = Path(os.environ.get("METAEVAL_DATA", "")) / "pascal50s"
     if not (root / "pair_pascal.mat").is_file():
         pytest.skip("METAEVAL_DATA has no pascal50s")
@@ -103,7 +103,7 @@ def test_pairs_of_pascal_agree_with_the_judgements_experiment(tmp_path: Path) ->
     scored, expected = (
         {m.name: m.numbers for m in run_here(tmp_path, *given, *common, out=given[0][11:]).metrics}
         for given in (("experiment=references", "task.n_references=[0,1,5]"),
-                      ("experiment=judgments", "dataset.n_references=[1,5]"))
+                      ("experiment=forced_choice", "dataset.n_references=[1,5]"))
     )  # fmt: skip
     for name, key in product(("BLEU-1", "BLEU-4", "Length"), ("agreement_1", "agreement_5")):
         assert scored[name][key] == expected[name][key]

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import t
 
 from metaeval.choices import list_choices
 from metaeval.errors import ConfigError
@@ -15,10 +16,10 @@ from metaeval.experiments.sensitivity.profile import (
     REFERENCE,
     REWRITE,
     MeanAuc,
-    Rewrites,
     auc_of_sets,
     by_kind,
     cell_verdict,
+    rewrites_above,
     severity_order,
     sort_of_rewrite,
     summarised,
@@ -88,11 +89,11 @@ def test_what_must_be_so_is_so(result: MeasuredResult) -> None:
     assert {
         "tied": (rouge["Small letters"]["tied"], length["Typing errors 10%"]["tied"]),
         "empty": (rouge["Empty caption"]["auc"], length["Empty caption"]["auc"] in (0, 1)),
-        "random": (rouge["Random"]["auc"] > 0.9, rouge["Random"]["share_of_another"]),
+        "random": rouge["Random"]["auc"] > 0.9,
     } == {
         "tied": (1, 1),  # the tokeniser lowers everything; and as many words
         "empty": (1, True),
-        "random": (True, pytest.approx(1)),
+        "random": True,
     }
     assert {"Length", "Bigram model"} < set(result.extra("auc").columns)
 
@@ -118,15 +119,6 @@ def test_scenes_corruptions_are_in_it(run: Path, result: MeasuredResult) -> None
         name: (n, n < 40) for name, n in made.items()
     }
     assert min(made.values()) < max(made.values()) == 40  # both kinds occur
-
-
-def test_beyond_fluency_is_of_the_images_where_the_language_model_is_wrong(
-    run: Path, result: MeasuredResult
-) -> None:
-    left = gaps_of(run, "BLEU-1", "Colour")[gaps_of(run, "Bigram model", "Colour") <= 0]
-    cell = profile(result, "BLEU-1")["Colour"]
-    expected = pytest.approx((left > 0).mean() + (left == 0).mean() / 2)
-    assert (cell["beyond_fluency_n"], cell["beyond_fluency"]) == (len(left), expected)
 
 
 def test_what_is_missed_is_counted_and_shown(result: MeasuredResult) -> None:
@@ -180,21 +172,20 @@ PAIR = [entry("a", "objects"), entry("c", "harmless", "same")]
         # image 1: c above a, 2: equal, 3: below; the fourth column is of form, and no near-copy
         ([[9, 1, 2, 0], [9, 3, 3, 0], [9, 5, 4, 0]], [REWRITE] * 3, REWRITE, (3, 0.5)),
         ([[9, 1, 2, 0], [9, 3, 3, 0], [9, 5, 4, 0]], [REWRITE] * 3, NO_OP, (0, None)),
-        ([[9, 1, 2, 0], [9, 3, 3, 0], [9, 5, np.nan, 0]], [REWRITE] * 3, None, (2, 0.75)),
+        ([[9, 1, 2, 0], [9, 3, 3, 0], [9, 5, np.nan, 0]], [REWRITE] * 3, REWRITE, (2, 0.75)),
         # image 1 has a no-op that costs nothing, image 2 a rewrite that loses: 0, not ½
         ([[9, 5, 9, 0], [9, 5, 1, 0]], [NO_OP, REWRITE], REWRITE, (1, 0)),
         ([[9, 5, 9, 0], [9, 5, 1, 0]], [NO_OP, REWRITE], NO_OP, (1, 1)),
-        ([[9, 5, 9, 0], [9, 5, 1, 0]], [NO_OP, REWRITE], None, (2, 0.5)),
     ],
 )
 def test_hard_positives_by_hand(
-    table: list[list[float]], sorts: list[int], sort: int | None, expected: tuple[int, float | None]
+    table: list[list[float]], sorts: list[int], sort: int, expected: tuple[int, float | None]
 ) -> None:
     sets = [*PAIR, entry("b", "spelling")]
     of_sets = np.stack([np.full(len(sorts), -1), sorts, np.full(len(sorts), -1)], axis=1)
-    none = np.empty((0, len(sorts)), dtype=np.int8)  # no replicates: values alone
-    made = Rewrites(sets, of_sets, none, sort).of(np.array(table, dtype=float)).estimate(0.95)
-    assert (made.n, made.value) == expected
+    made = rewrites_above(np.array(table, dtype=float), sets, of_sets, sort)
+    known = made[~np.isnan(made)]
+    assert (len(known), known.mean() if len(known) else None) == expected
 
 
 @pytest.mark.parametrize(
@@ -212,17 +203,6 @@ def test_hard_positives_by_hand(
 def test_sorts_of_rewrites_by_hand(changed: str, sort: int) -> None:
     human = "A black dog runs on the grass."
     assert sort_of_rewrite(human, changed, ["A dog outside"]) == sort
-
-
-def test_hard_positives_interval_is_of_images() -> None:
-    """Twice the same pairs in an image do not narrow the interval: images are resampled."""
-    table, counts = np.random.default_rng(0).normal(size=(50, 3)), bootstrap_counts(50, 300, 0)
-    double, more = np.column_stack([table, table[:, 2]]), [*PAIR, entry("d", "harmless", "same")]
-    once, twice = (
-        Rewrites(sets, np.full((50, len(sets)), REWRITE), counts).estimate(scores, 0.95)
-        for sets, scores in ((PAIR, table), (more, double))
-    )
-    assert once == twice
 
 
 NAN = float("nan")
@@ -338,9 +318,9 @@ def test_rewrites_are_compared_on_the_same_images() -> None:
     """Two near-copies an image: its value is the mean of two comparisons."""
     a, b = scores(3, 0.0), scores(4, 0.0)
     test = outcomes({"A": a, "B": b})[POSITIVES].test("A", "B", 0.95)
-    gaps = np.subtract(*((t[:, [3]] > t[:, 1:3]).mean(axis=1) for t in (a, b)))
+    gaps = np.subtract(*((of[:, [3]] > of[:, 1:3]).mean(axis=1) for of in (a, b)))
     assert test.difference == pytest.approx(gaps.mean(), abs=1e-6)
     drawn = [np.average(gaps, weights=c) for c in COUNTS]
-    assert test.p == pytest.approx(
-        p_of(test.difference, drawn, N), rel=1e-4
-    )  # values are rounded to 20 bits
+    error, moved = np.std(drawn, ddof=1) * np.sqrt(N / (N - 1)), np.count_nonzero(gaps)
+    assert moved < N  # images in which both are right as often say nothing
+    assert test.p == pytest.approx(2 * t.sf(abs(test.difference) / error, moved - 1))

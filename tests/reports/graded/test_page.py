@@ -325,12 +325,14 @@ def shown(text: str) -> str:
         ("a dog", "a dog runs", [word_edit(1, "", "runs")], "a dog [i|runs]"),
         ("a b c", "c b a", [word_edit(0, "a", "c"), word_edit(2, "c", "a")], "[m|c] b [m|a]"),
         ("a b c.", "a c b.", [word_edit(1, "b", "c"), word_edit(2, "c.", "b.")], "a [m|c] [m|b.]"),
+        ("a b c", "b c a", [word_edit(0, "a", ""), word_edit(3, "", "a")], "[da|] b c [m|a]"),
         ("a b c", "a x y", [word_edit(1, "b", "x"), word_edit(2, "c", "y")], "a [sb|x] [sc|y]"),
         ("a b", "a b", [], "a b"),
         ("a b", "another image's", [], "another image's"),
         # edits that do not lead to the caption are not believed
-        ("a red dog", "a green dog", [word_edit(1, "red", "blue")], "a [sred|green] dog"),
-        ("a red dog", "a dog here", [word_edit(7, "x", "y")], "a [dred|] dog [i|here]"),
+        ("a red dog", "a green dog", [word_edit(1, "red", "blue")], "a green dog"),
+        ("a red dog", "a dog here", [word_edit(7, "x", "y")], "a dog here"),
+        ("a red dog", "a big cat", [word_edit(1, "red dog", "big cat")], "a [sred dog|big cat]"),
         ("a \x01 dog", "a \x01 cat", [word_edit(2, "dog", "cat")], "a \ufffd [sdog|cat]"),
     ],
 )

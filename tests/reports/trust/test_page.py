@@ -1,16 +1,13 @@
-"""The page of experiment=trust: its matrix, its evidence, and the cards for print."""
+"""The page of experiment=trust: its matrix, its evidence, and the table for print."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import matplotlib as mpl
 import pandas as pd
 import pytest
 
 from metaeval.reports.measured import write_report
-from metaeval.reports.shared.figure_style import STYLE
-from metaeval.reports.trust.page import WIDTH, card, card_table
 from metaeval.results.files import write_info, write_result
 from metaeval.results.measured import MeasuredResult
 from metaeval.results.run import ExperimentInfo, RunInfo
@@ -98,42 +95,17 @@ def result() -> MeasuredResult:
     return trust_result(*runs)
 
 
-def test_a_card_fits_a_column_and_marks_every_test_that_counts(result: MeasuredResult) -> None:
-    figure = card(result, "A_1")
-    assert figure.get_size_inches()[0] == WIDTH
-    (axes,) = figure.axes
-    marks = [line for line in axes.lines if line.get_marker() in ("o", "<")]
-    assert [line.get_xdata()[0] for line in marks] == pytest.approx([0.8, -0.4])
-    texts = [t.get_text() for t in (*axes.texts, *figure.texts)]
-    assert {"0.20", "A_1", "2 tests, 2 experiments"} <= set(texts)
-    with mpl.rc_context(STYLE):
-        boxes = {t.get_text(): t.get_window_extent() for t in (*axes.texts, *figure.texts)}
-    outside = [text for text, box in boxes.items() if box.x0 < 0 or box.x1 > figure.bbox.x1]
-    assert outside == []
-    ((line,),) = card_table(result, "A_1").groups
-    use, skill, word, tests = (cell.text for cell in line)
-    assert (use, skill[:5], word, tests) == ("pairs", "0.200", "shown", "2")
-
-
-def test_a_metric_without_evidence_that_counts_has_no_card(
-    result: MeasuredResult, tmp_path: Path
-) -> None:
+def test_the_matrix_is_a_table_for_a_paper(result: MeasuredResult, tmp_path: Path) -> None:
     html = page_of(result, tmp_path)
-    for folder, form in (("figures", "svg"), ("figures", "pdf"), ("tables", "tex")):
-        path = f"{folder}/A_1-trust.{form}"
-        assert (tmp_path / path).stat().st_size > 20
-        assert f'href="{path}"' in html
-    assert not (tmp_path / "figures" / "T-trust.pdf").exists()
-    write_report(tmp_path, figures=False)
-    assert 'id="cards"' not in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert 'download="matrix.tex"' in html
+    table = pd.read_csv(tmp_path / "tables" / "matrix.csv")
+    assert table.iloc[0].tolist() == ["A_1", "1 1/2*"]
 
 
 @needs_latex
-def test_picture_and_table_fit_a_column_of_a_paper(result: MeasuredResult, tmp_path: Path) -> None:
+def test_the_matrix_fits_a_column_of_a_paper(result: MeasuredResult, tmp_path: Path) -> None:
     page_of(result, tmp_path)
-    tables = [tmp_path / "tables" / "A_1-trust.tex"]
-    picture = r"\par\noindent\includegraphics{figures/A_1-trust.pdf}"
-    assert compile_tables(tables, tmp_path, picture) == []
+    assert compile_tables([tmp_path / "tables" / "matrix.tex"], tmp_path) == []
 
 
 @pytest.mark.skipif(EXECUTABLE is None, reason="Chromium is not installed")

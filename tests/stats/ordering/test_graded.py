@@ -31,30 +31,18 @@ def scores(n: int = 200) -> np.ndarray:
 
 
 def numbers(value) -> list[float]:
-    """All numbers of a record below `sets`."""
+    """All numbers of a record."""
     if isinstance(value, GradedRecord):
-        return numbers([*value._replace(sets={}, variance=()), *value.variance[:3]])
+        return numbers([*value._replace(variance=()), *value.variance[:3]])
     if isinstance(value, list | tuple):
         return [x for part in value for x in numbers(part)]
     return [] if value is None or isinstance(value, str | dict) else [value]
 
 
-def test_the_summary_of_a_set_is_numpys() -> None:
-    values = scores()
-    values[:5, 2] = np.nan
-    entry = graded_statistics(values, LEVELS, NAMES, replicates=0).sets["Replace 25%"]
-    column = values[5:, 2]
-    expected = (2, 195, column.mean(), column.std(ddof=1))
-    assert entry[:4] == pytest.approx(expected, abs=1e-15)
-    ends = {"0.25": np.percentile(column, 25), "0": column.min(), "1": column.max()}
-    assert {q: entry.quantiles[q] for q in ends} == ends
-
-
-def test_lower_is_better_mirrors_the_order_and_keeps_the_summaries() -> None:
+def test_lower_is_better_mirrors_the_order() -> None:
     values = scores()
     down = graded_statistics(-values, LEVELS, NAMES, higher_is_better=False, replicates=100)
     up = graded_statistics(values, LEVELS, NAMES, replicates=100)
-    assert down.sets["Human"].mean == -up.sets["Human"].mean
     assert numbers(down) == numbers(up)
 
 
@@ -71,7 +59,6 @@ def test_constant_scores() -> None:
 def test_nothing_scored() -> None:
     record = graded_statistics(np.full((5, 4), np.nan), LEVELS, NAMES, replicates=50)
     assert all(math.isnan(x) for x in numbers(record))
-    assert record.sets["Human"].n == 0
 
 
 def test_a_set_without_scores_leaves_the_others_their_statistics() -> None:
