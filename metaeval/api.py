@@ -41,7 +41,7 @@ from metaeval.results.run import RunInfo
 from metaeval.results.trust import matrix_rows
 from metaeval.runs import files
 from metaeval.runs.folder import lock, new_folder
-from metaeval.runs.store import MemoryStore, SqliteStore
+from metaeval.runs.store import MemoryStore, SqliteStore, Store
 from metaeval.schema import Degrees
 from metaeval.scoring import (
     MetricScores,
@@ -168,7 +168,7 @@ def score(
 
 
 def _families(
-    given: GivenCaptions, metrics: Mapping[str, Metric], store: MemoryStore | SqliteStore
+    given: GivenCaptions, metrics: Mapping[str, Metric], store: Store
 ) -> dict[str, SystemScores]:
     """What each metric makes of the captions; the store is closed at the end."""
     families = {}
