@@ -56,8 +56,8 @@ def plain(scores: np.ndarray, levels: np.ndarray) -> list[float]:
     by_level = [scores[:, levels == level] for level in np.unique(levels)]
     return [
         rank_order(scores, levels).rho,
-        spearman(scores, levels).rho,
-        kendall(scores, levels).tau,
+        spearman(scores, levels),
+        kendall(scores, levels),
         *(auc(low, high) for low, high in pairwise(by_level)),
         correct,
         inverted,
