@@ -430,10 +430,7 @@ def _thumb_caption(
     row: Row, dimensions: Sequence[str], references: Mapping[str, tuple[str, ...]]
 ) -> JudgedCaption:
     """The rated caption of a record of THumB."""
-    image = _image(row)
-    for field in ("SYS", "hyp", "image"):
-        if not isinstance(row.fields.get(field), str):
-            raise row.error("is not a string", field)
+    image, file = str(row.id("seg_id")), row.caption("image")
     if image not in references:
         raise row.error(f"'{image}' is not in {REFERENCES}", "seg_id")
     human = {}
@@ -448,17 +445,9 @@ def _thumb_caption(
         references[image],
         human,
         check_name(row.value("SYS"), file=row.path, record=row.where, field="SYS"),
-        row.value("image"),
-        source_of_file(row.value("image")),
+        file,
+        source_of_file(file),
     )
-
-
-def _image(row: Row) -> str:
-    """The COCO id of a record's image, a number or a text."""
-    value = row.value("seg_id")
-    if type(value) not in (int, str) or not str(value).strip():
-        raise row.error(f"{value!r:.60} is not an id", "seg_id")
-    return str(value)
 
 
 def _with_human_reference(judged: list[JudgedCaption]) -> list[JudgedCaption]:
@@ -479,7 +468,7 @@ def _thumb_references(file: TextFile, tidy: Tidy) -> dict[str, tuple[str, ...]]:
         row = Row(record, file.path, where, tidy)
         if not isinstance(record.get("refs"), list):
             raise row.error("is not a list of strings", "refs")
-        if (image := _image(row)) in references:
+        if (image := str(row.id("seg_id"))) in references:
             raise row.error(f"{image} occurs twice", "seg_id")
         references[image] = row.captions("refs")
     return references
