@@ -270,7 +270,7 @@ def annotated_images(
 
 
 def sources_of_records(
-    images: Iterable[str],
+    ids: Iterable[str],
     names: Mapping[ImageId, str],
     *,
     declared: str | None,
@@ -283,7 +283,7 @@ def sources_of_records(
     nothing is declared and no file is named, ids that are, all of them, ids of annotated images of
     COCO are COCO's.
     """
-    keys = list(dict.fromkeys(images))
+    keys = list(dict.fromkeys(ids))
     if declared is None and not names and all(key.isdecimal() for key in keys):
         given = places.get("instances")
         files = [user_path(given)] if given else instances_files(places.get("data"))
@@ -301,7 +301,7 @@ def sources_of_records(
 
 def annotated_dataset(
     name: str,
-    images: Sequence[str],
+    ids: Sequence[str],
     references: Sequence[tuple[str, ...]],
     human: Sequence[str],
     *,
@@ -316,11 +316,11 @@ def annotated_dataset(
     """The dataset of n records, an image once for each set of references, with COCO's annotations
     and image files; and the place of each record in it.
 
-    `images` [n] are the records' image ids, `references` and `human` [n] their references and human
-    caption, `photographs` [n] which photograph each is; `names` is image → file name, `documents`
-    [n] as how many documents each counts; `read` is how many records the files held.
+    `ids` [n] are those of the records' images, `references` and `human` [n] their references and
+    their human caption, `photographs` [n] which photograph each is; `names` is image → file name,
+    `documents` [n] as how many documents each counts; `read` is how many records the files held.
     """
-    items = items_by_references(images, references)
+    items = items_by_references(ids, references)
     checksums = dict(sources)
     of_item = tuple(photographs[j] for j in items.caption)
     known: dict[ImageId, ImageSource | None] = dict(zip(items.image_ids, of_item, strict=True))
@@ -333,7 +333,7 @@ def annotated_dataset(
         notes=tuple(notes),
         parts=annotated_images(known, names=names, checksums=checksums, **places),
         image_source=of_item,
-        records=RecordCount(read, len(images)),
+        records=RecordCount(read, len(ids)),
         documents=None if documents is None else items.sums(documents),
     )
     return dataset, items.of_caption
