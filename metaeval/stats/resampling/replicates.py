@@ -8,7 +8,7 @@ import numpy.typing as npt
 from metaeval.errors import InputError
 from metaeval.stats.correlation.rank_order import rho_of_prefixes
 from metaeval.stats.ordering.pairwise import monotone_flags, pair_counts
-from metaeval.stats.resampling.bootstrap import Buffers, Counts, map_chunks, replicates_at_a_time
+from metaeval.stats.resampling.bootstrap import Counts, map_chunks, replicates_at_a_time
 from metaeval.stats.resampling.items import Floats, as_table, encode
 from metaeval.stats.resampling.weighted import (
     Sums,
@@ -74,9 +74,9 @@ def replicate_statistics(
     within = [part.astype(dtype) for part in (*pairs, flags.monotone, flags.complete)]
     by_image = counts.T
 
-    def chunk(start: int, buffers: Buffers) -> list[Floats]:
+    def chunk(start: int) -> list[Floats]:
         part = by_image[:, start : start + size]
-        weights = pad_weights(part, dtype, buffers)
+        weights = pad_weights(part, dtype)
         # einsum, not @: BLAS has no integers, and its own threads would fight with ours.
         correct, tied, inverted, monotone, complete = (
             np.einsum("i,ir->r", image, weights[:-1]) for image in within
@@ -84,7 +84,7 @@ def replicate_statistics(
         n_pairs = correct + tied + inverted
         with np.errstate(invalid="ignore", divide="ignore"):
             return [
-                *_across(order.sums(weights, buffers)),
+                *_across(order.sums(weights)),
                 correct / n_pairs,
                 inverted / n_pairs,
                 monotone / complete,
