@@ -269,11 +269,7 @@ class WeightedCorrelations:
 
     def _rank_sums(self, weights: npt.NDArray[np.integer], order: WeightedOrder) -> list[Floats]:
         """Spearman's ρ, τ-b and τ-c by sums over the order of the scores."""
-        # A product of two sizes is the greatest sum of whole numbers: at most (n / 2)². Where
-        # int32 does not hold it, float64 does, exactly, and quicker than int64.
-        heaviest = int((weights @ np.bincount(self._unit, minlength=self._n_units)).max())
-        dtype = np.int32 if heaviest**2 / 4 < np.iinfo(np.int32).max else np.float64
-        sums = order.sums(pad_weights(weights.T, dtype), prefixes=False)
+        sums = order.sums(pad_weights(weights.T), prefixes=False)
         ranks = rank_correlations(sums)
         coarsest = (sums.sizes > 0).sum(axis=0).astype(np.float64)
         if order.n_values <= _COARSE:  # the scores may be the coarser side

@@ -282,7 +282,7 @@ class _Thresholds:
     def of(self, counts: Counts | Floats) -> Floats:
         """AUROC and average precision [2, r] where images are drawn `counts` [r, n_images] times;
         NaN where a class is empty."""
-        weights = pad_weights(counts.T, np.float64)
+        weights = pad_weights(counts.T)
         totals = [t.of(weights) for t in self._of_class]
         n_true, n_false = (
             total[of.rows(size)][0]

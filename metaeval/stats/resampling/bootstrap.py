@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -162,8 +162,6 @@ def defined_replicates(replicates: npt.ArrayLike, n_units: int) -> Floats:
 
 
 # Replicates chunk by chunk, on several threads. No result depends on how many there are.
-
-Array = npt.NDArray[Any]
 
 _BYTES = 2**25  # of an array with a number for each item and replicate: what a cache may hold
 _MOST = 128  # replicates at a time: with more, nothing is gained

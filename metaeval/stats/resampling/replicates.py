@@ -15,7 +15,6 @@ from metaeval.stats.resampling.weighted import (
     WeightedOrder,
     pad_weights,
     rank_correlations,
-    sum_type,
 )
 
 
@@ -69,15 +68,14 @@ def replicate_statistics(
     distinct, groups = encode(grades)
     order = WeightedOrder.of_table(values, groups, len(distinct))
     flags, pairs = monotone_flags(values, grades), pair_counts(values, grades)
-    dtype: npt.DTypeLike = sum_type(counts, groups)
     size = replicates_at_a_time(values.size)
-    within = [part.astype(dtype) for part in (*pairs, flags.monotone, flags.complete)]
+    within = [part.astype(np.float64) for part in (*pairs, flags.monotone, flags.complete)]
     by_image = counts.T
 
     def chunk(start: int) -> list[Floats]:
         part = by_image[:, start : start + size]
-        weights = pad_weights(part, dtype)
-        # einsum, not @: BLAS has no integers, and its own threads would fight with ours.
+        weights = pad_weights(part)
+        # einsum, not @: the threads of BLAS would fight with ours
         correct, tied, inverted, monotone, complete = (
             np.einsum("i,ir->r", image, weights[:-1]) for image in within
         )
