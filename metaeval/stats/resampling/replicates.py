@@ -88,10 +88,7 @@ def replicate_statistics(
                 monotone / complete,
             ]
 
-    chunks = map_chunks(chunk, range(0, len(counts), size), threads)
-    if not chunks:
-        none = np.empty(0)
-        return Replicates(none, none, none, np.empty((len(distinct) - 1, 0)), none, none, none)
+    chunks = map_chunks(chunk, range(0, max(1, len(counts)), size), threads)
     return Replicates(*(np.concatenate(parts, axis=-1) for parts in zip(*chunks, strict=True)))
 
 

@@ -175,7 +175,7 @@ class WeightedOrder:
         wins = np.zeros((k, k, r))
         for h in range(1, k):
             # Items alone with their score, some at a time: what is gathered stays in the cache.
-            size = max(1, _BLOCK // r)
+            size = max(1, _BLOCK // max(1, r))
             for first in range(0, len(self.alone[h]), size):
                 part = slice(first, first + size)
                 drawn = weights[self.alone[h][part]]
