@@ -13,8 +13,6 @@ from metaeval.data.identity import IdJoin, ImageIdRegistry, is_decimal, sources_
 from metaeval.data.own.tables import (
     FORMATS,
     Reading,
-    Table,
-    TableRow,
     read_json_or_lines,
     read_own_text,
     read_table,
@@ -199,8 +197,8 @@ def _read(
     column = _caption_column(table.rows[0].fields, fields)
     optional = ("image_path",) if column == "captions" else ("image_path", "references")
     renamed = rename_fields(table.rows, fields, ("image_id", column), path, notes, optional)
-    rows = [TableRow(where, record) for where, record in renamed]
-    return _table_rows(table._replace(rows=rows), column, tidy), table.sha256
+    rows = [Row(record, path, where, tidy) for where, record in renamed]
+    return _table_rows(rows, column, table.untyped), table.sha256
 
 
 def _is_header(line: str) -> bool:
@@ -284,11 +282,10 @@ def _token_captions(file: TextFile) -> Iterator[OwnCaption]:
         yield from (of_image[place] for place in sorted(of_image))
 
 
-def _table_rows(table: Table, column: str, tidy: Tidy) -> Iterator[OwnCaption]:
-    rows = [Row(row.fields, table.path, row.where, tidy) for row in table.rows]
+def _table_rows(rows: Sequence[Row], column: str, untyped: bool) -> Iterator[OwnCaption]:
     ids = [row.id() for row in rows]
     # ids without types are numbers if all of them are
-    numbers = table.untyped and all(is_decimal(str(image)) for image in ids)
+    numbers = untyped and all(is_decimal(str(image)) for image in ids)
     listed: dict[ImageId, list[tuple[Row, str, tuple[str, ...]]]] = {}
     for row, written in zip(rows, ids, strict=True):
         image = int(written) if numbers else written
