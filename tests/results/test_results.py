@@ -20,7 +20,6 @@ from metaeval.results.comparison import Comparisons, Power
 from metaeval.results.files import dump, read_info, read_result, write_info, write_result
 from metaeval.results.measured import Extra, MeasuredResult
 from metaeval.results.run import Measure, RunInfo
-from metaeval.results.schemas import schemas
 from metaeval.results.sentences import (
     above_control,
     bold_names,
@@ -29,6 +28,7 @@ from metaeval.results.sentences import (
     sentences,
 )
 from metaeval.runs.records import BATCH_DEPENDENT, ScoreColumn, TrainingFacts
+from tests.docs.schemas import schemas
 from tests.results.measured_results import (
     against,
     comparison_of,
