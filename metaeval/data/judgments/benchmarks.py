@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Literal, Unpack
 
@@ -253,8 +252,10 @@ def load_expert(
 
     Raises InputError for files that are not there or not as they should be.
     """
-    read = partial(_flickr8k, "flickr8k_expert", "Flickr8k-Expert", EXPERT, _EXPERTS)
-    return read(root, data, images, limit, protocol_for("flickr8k_expert", protocol, **choices))
+    chosen = protocol_for("flickr8k_expert", protocol, **choices)
+    return _flickr8k(
+        "flickr8k_expert", "Flickr8k-Expert", EXPERT, _EXPERTS, chosen, root, data, images, limit
+    )
 
 
 @checked
@@ -271,8 +272,10 @@ def load_crowd(
     As `load_expert`. "clipscore2021": an image's own captions stay, but go out of the image's
     references; every caption a document; τ-b.
     """
-    read = partial(_flickr8k, "flickr8k_cf", "Flickr8k-CF", CROWD, _PEOPLE)
-    return read(root, data, images, limit, protocol_for("flickr8k_cf", protocol, **choices))
+    chosen = protocol_for("flickr8k_cf", protocol, **choices)
+    return _flickr8k(
+        "flickr8k_cf", "Flickr8k-CF", CROWD, _PEOPLE, chosen, root, data, images, limit
+    )
 
 
 # of the numbers in a line: the name and the scale of each
@@ -285,11 +288,11 @@ def _flickr8k(
     title: str,
     annotations: str,
     scales: Mapping[str, tuple[int, int]],
+    protocol: Protocol,
     root: str | Path | None,
     data: str | Path | None,
     images: str | Path | None,
     limit: int | None,
-    protocol: Protocol,
 ) -> Judgments:
     """The judgements in a file of annotations of Flickr8k's captions."""
     names = [TOKENS, annotations]
@@ -409,8 +412,14 @@ def load_thumb(
     ]
     require_known("systems", systems, sorted({str(j.system) for j in read}))
     judged = [j for j in read if systems is None or j.system in systems]
-    if human_reference:
-        judged = _with_human_reference(judged)
+    if human_reference:  # behind the references of the machines' captions of the image
+        people = {j.image: (j.candidate,) for j in judged if j.system == HUMAN}
+        judged = [
+            j
+            if j.system == HUMAN
+            else replace(j, references=j.references + people.get(j.image, ()))
+            for j in judged
+        ]
     return arrange(
         "thumb",
         "THumB 1.0",
@@ -448,17 +457,6 @@ def _thumb_caption(
         file,
         source_of_file(file),
     )
-
-
-def _with_human_reference(judged: list[JudgedCaption]) -> list[JudgedCaption]:
-    """The person's caption of each image behind the references of the machines' captions."""
-    people = {j.image: j.candidate for j in judged if j.system == HUMAN}
-    return [
-        j
-        if j.system == HUMAN or j.image not in people
-        else replace(j, references=(*j.references, people[j.image]))
-        for j in judged
-    ]
 
 
 def _thumb_references(file: TextFile, tidy: Tidy) -> dict[str, tuple[str, ...]]:
