@@ -340,11 +340,8 @@ def _tokens(file: TextFile, tidy: Tidy) -> tuple[dict[str, str], dict[str, tuple
     by_id: dict[str, str] = {}
     by_image: dict[str, tuple[str, ...]] = {}
     for where, image, number, text in token_lines(file):
-        name = f"{image}#{number}"
-        if name in by_id:
-            problem = f"'{name}' occurs twice"
-            raise InputError(problem, file=file.path, record=where, field="caption id")
-        by_id[name] = caption = tidy.read(text, file=file.path, record=where, field="caption")
+        caption = tidy.read(text, file=file.path, record=where, field="caption")
+        by_id[f"{image}#{number}"] = caption
         by_image[image] = (*by_image.get(image, ()), caption)
     return by_id, by_image
 

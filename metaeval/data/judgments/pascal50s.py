@@ -205,7 +205,12 @@ def load_pascal50s(
     inputs = _variable(pairs, "new_input", files[PAIRS])
     category = _variable(pairs, "category", files[PAIRS])
     votes_of = _variable(triplets, "triplets", files[TRIPLETS])
-    _require_triplets(len(votes_of), len(inputs), len(category), files[TRIPLETS])
+    if len(inputs) != len(category) or len(votes_of) != VOTES * len(inputs):
+        raise InputError(
+            f"holds {len(votes_of):,} triplets for {len(inputs):,} pairs with {len(category):,} "
+            f"categories: {VOTES} triplets a pair are expected",
+            file=files[TRIPLETS],
+        )
     results = _direct(pairs, len(inputs), files[PAIRS], required=labels == "direct")
     tidy = Tidy()
     read = list(_read_pairs(inputs, category, votes_of, files, limit, tidy))
@@ -235,15 +240,6 @@ def load_pascal50s(
         photographs={image: source_of_file(image, "pascal") for image in images_of},
         names={image: image for image in images_of},
     )
-
-
-def _require_triplets(triplets: int, pairs: int, categories: int, file: Path) -> None:
-    if pairs != categories or triplets != VOTES * pairs:
-        raise InputError(
-            f"holds {triplets:,} triplets for {pairs:,} pairs with {categories:,} "
-            f"categories: {VOTES} triplets a pair are expected",
-            file=file,
-        )
 
 
 class _Pair(NamedTuple):

@@ -253,7 +253,9 @@ def _karpathy(images: object, path: Path, split: str | None) -> Iterator[OwnCapt
 
 
 def token_lines(file: TextFile) -> Iterator[tuple[str, str, int, str]]:
-    """Of each line `FILE#NUMBER<tab>CAPTION` its place, FILE, NUMBER and CAPTION."""
+    """Of each line `FILE#NUMBER<tab>CAPTION` its place, FILE, NUMBER and CAPTION; InputError where
+    a FILE#NUMBER occurs twice."""
+    places: dict[tuple[str, int], str] = {}
     for number, line in enumerate(file.text.split("\n"), 1):
         if not line.strip():
             continue
@@ -264,7 +266,11 @@ def token_lines(file: TextFile) -> Iterator[tuple[str, str, int, str]]:
                 "is not FILE#NUMBER, a tab and a caption; a table with a header is a .csv file"
             )
             raise InputError(problem, file=file.path, record=where)
-        yield where, match[1], int(match[2]), match[3]
+        name, place = match[1], int(match[2])
+        if (first := places.setdefault((name, place), where)) != where:
+            problem = f"'{name}#{place}' occurs twice: {first} has it too"
+            raise InputError(problem, file=file.path, record=where, field="FILE#NUMBER")
+        yield where, name, place, match[3]
 
 
 def _token_captions(file: TextFile) -> Iterator[OwnCaption]:
@@ -274,9 +280,6 @@ def _token_captions(file: TextFile) -> Iterator[OwnCaption]:
     for where, name, place, text in token_lines(file):
         image = check_id(PurePosixPath(name).stem, file.path, where, "FILE")
         of_image = by_image.setdefault(registry.add(image, name, where), {})
-        if place in of_image:
-            problem = f"'{name}#{place}' occurs twice: {of_image[place].where} has it too"
-            raise InputError(problem, file=file.path, record=where, field="FILE#NUMBER")
         of_image[place] = OwnCaption(where, image, name, text)
     for of_image in by_image.values():
         yield from (of_image[place] for place in sorted(of_image))
