@@ -332,15 +332,7 @@ def look_up(
     started = time.perf_counter()
     if metric.pairwise:
         if rivals is None:
-            skipped = MetricScores(
-                metric.name,
-                metric.columns,
-                (None,) * len(metric.columns),
-                "skipped",
-                "it compares two captions, and this experiment scores single ones",
-                "use experiment=pairs, or experiment=judgments dataset=pascal50s",
-            )
-            return Lookup(skipped, dataset)
+            return Lookup(_without_rivals(metric), dataset)
         captions, items = [join_pair(c, r) for c, r in zip(captions, rivals, strict=True)], None
     elif systems is not None and metric.reads_systems:
         captions = [join_pair(c, s or "") for c, s in zip(captions, systems, strict=True)]
@@ -382,6 +374,17 @@ def complete(
             lookup.bound = replace(lookup.bound, scorer=None)  # its memory is free for the next one
     seconds = bound.seconds + time.perf_counter() - started
     return replace(bound, scorer=None, seconds=seconds)
+
+
+def _without_rivals(metric: Metric) -> MetricScores:
+    return MetricScores(
+        metric.name,
+        metric.columns,
+        (None,) * len(metric.columns),
+        "skipped",
+        "it compares two captions, and this experiment scores single ones",
+        "use experiment=pairs, or experiment=judgments dataset=pascal50s",
+    )
 
 
 def failed_with(bound: MetricScores, error: Exception) -> MetricScores:
