@@ -664,8 +664,9 @@ def main(given: argparse.Namespace) -> None:
         if not equals:
             raise ConfigError(f"'{text}' is not an option; write name=value")
         options[name] = value
-    asked = (options.pop(name, None) for name in (*REQUIRED, "values"))
-    for search in _searches(*asked, options):
+    asked = [options.pop(name, None) for name in (*REQUIRED, "values")]
+    metric, dataset, printed_value, values = asked
+    for search in _searches(metric, dataset, printed_value, values, options):
         for table in search.tables():
             matched, of, n = table[["matched", "of", "cells"]].max()
             chance = max(table["chance"][0], 1 / DRAWS)
