@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 
-from metaeval.results.base import Estimate, MetricResult
+from metaeval.results.base import MetricResult
 from metaeval.results.measured import MeasuredResult, in_order
 from metaeval.results.notes import fill_sentences
 from metaeval.results.run import Measure
@@ -74,14 +74,16 @@ def _group_lines(result: MeasuredResult, group: str, shown: list[Measure]) -> It
         line = {"metric": f"{name}{learned}{remarks}"}
         for measure in shown:
             if measure.key in metric.numbers.values:
-                line[measure.title] = text_of(measure, metric.numbers[measure.key])
+                line[measure.title] = text_of(measure, metric.numbers[measure.key].value)
         if printed is not None and printed.why_not is None:
             values = printed.values.get(metric.name, {})
             line["published"] = " ".join(
-                text_of(m, m_value) for m, m_value in _printed(shown, values)
+                text_of(m, values[m.key]) for m in shown if m.key in values
             )
         lines.append(line)
-    people = {m.title: text_of(m, result.people[m.key]) for m in shown if m.key in result.people}
+    people = {
+        m.title: text_of(m, result.people[m.key].value) for m in shown if m.key in result.people
+    }
     lines += [{"metric": "(people)", **people}] if people else []
     unit = " and ".join(units)
     yield from text_table(lines, f"{group}, {unit}" if group else unit)
@@ -163,11 +165,3 @@ def not_run_lines(result: MeasuredResult) -> Iterator[str]:
     missing = {m.family: m.status for m in result.metrics if not m.ok}
     if missing:
         yield "not run: " + ", ".join(f"{name} ({status})" for name, status in missing.items())
-
-
-def _printed(
-    shown: list[Measure], values: Mapping[str, float]
-) -> Iterator[tuple[Measure, Estimate]]:
-    for measure in shown:
-        if measure.key in values:
-            yield measure, Estimate(value=values[measure.key])

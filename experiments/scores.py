@@ -108,9 +108,9 @@ def _lane() -> Iterator[ThreadPoolExecutor]:
 
 
 @contextmanager
-def open_store(config: DictConfig) -> Iterator[MemoryStore | SqliteStore]:
+def open_store(config: DictConfig) -> Iterator[Store]:
     """The score cache, or a store that lasts as long as the block with `cache.enabled=false`."""
-    store: MemoryStore | SqliteStore = (
+    store: Store = (
         SqliteStore(user_path(config.paths.cache) / "content.sqlite")
         if config.cache.enabled
         else MemoryStore()

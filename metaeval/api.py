@@ -23,11 +23,12 @@ from omegaconf import DictConfig, ListConfig, OmegaConf
 
 from metaeval.compute.networks import keep_networks
 from metaeval.config import CONTROLS, build, component, compose_config, selected
-from metaeval.corruptions.base import Corrupted, Corruption
+from metaeval.corruptions.base import Corruption
 from metaeval.data.dataset import CaptionDataset, ImageId, Objects
 from metaeval.data.own.given import GivenCaptions, given_captions
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError, MetaevalError, StrictError
+from metaeval.experiments.scores import open_store
 from metaeval.metrics.adapters.function import metric_from
 from metaeval.metrics.adapters.own import OwnMetric
 from metaeval.metrics.base import Metric, StatisticsAdapter, SummableMetric
@@ -41,7 +42,7 @@ from metaeval.results.run import RunInfo
 from metaeval.results.trust import matrix_rows
 from metaeval.runs import files
 from metaeval.runs.folder import lock, new_folder
-from metaeval.runs.store import MemoryStore, SqliteStore
+from metaeval.runs.store import MemoryStore, Store
 from metaeval.schema import Degrees
 from metaeval.scoring import (
     MetricScores,
@@ -162,28 +163,24 @@ def score(
     'rouge-l|tok:ptb-3.4.1|beta:1.2|v:1'
     """
     given = given_captions(candidates, references, images, objects, image_source)
-    config = _composed(overrides)
-    store = _store(config) if cache else MemoryStore()
-    return _caption_scores(given, _families(given, _metrics(metrics, config), store))
+    config = _composed({**overrides, "cache__enabled": cache})
+    with open_store(config) as store:
+        families = _families(given, _metrics(metrics, config), store)
+    return _caption_scores(given, families)
 
 
 def _families(
-    given: GivenCaptions, metrics: Mapping[str, Metric], store: MemoryStore | SqliteStore
+    given: GivenCaptions, metrics: Mapping[str, Metric], store: Store
 ) -> dict[str, SystemScores]:
-    """What each metric makes of the captions; the store is closed at the end."""
+    """What each metric makes of the captions."""
     families = {}
-    try:
-        refuse_equal_columns((name, metric.columns) for name, metric in metrics.items())
-        with keep_networks():
-            for name, metric in metrics.items():
-                adapted = (
-                    StatisticsAdapter(metric) if isinstance(metric, SummableMetric) else metric
-                )
-                captions, index = given.captions, given.image_index
-                scored = score_captions(adapted, given.dataset, captions, index, store)
-                families[name] = system_scores(metric, scored)
-    finally:
-        store.close()
+    refuse_equal_columns((name, metric.columns) for name, metric in metrics.items())
+    with keep_networks():
+        for name, metric in metrics.items():
+            adapted = StatisticsAdapter(metric) if isinstance(metric, SummableMetric) else metric
+            captions, index = given.captions, given.image_index
+            scored = score_captions(adapted, given.dataset, captions, index, store)
+            families[name] = system_scores(metric, scored)
     refuse_equal_columns((name, family.scored.columns) for name, family in families.items())
     for name, family in families.items():
         if family.scored.status == "failed" and _is_of_user(metrics[name]):
@@ -288,12 +285,7 @@ def corrupt(
     dataset, order = _to_corrupt(captions, corpus or ())
     if (absent := changes.missing(dataset)) is not None:
         raise ConfigError(f"corruption '{corruption}' cannot run: {absent}")
-    table = _changes_table(dataset, changes.apply(dataset, seed))
-    return table.loc[order].reset_index(drop=True)
-
-
-def _changes_table(dataset: CaptionDataset, changed: Iterable[Corrupted]) -> pd.DataFrame:
-    """A row a caption, by image ids."""
+    changed = changes.apply(dataset, seed)
     rows = [
         {
             "image_id": image_id,
@@ -306,7 +298,8 @@ def _changes_table(dataset: CaptionDataset, changed: Iterable[Corrupted]) -> pd.
         }
         for image_id, source, each in zip(dataset.image_ids, dataset.human, changed, strict=True)
     ]
-    return pd.DataFrame(rows, index=pd.Index(dataset.image_ids))
+    table = pd.DataFrame(rows, index=pd.Index(dataset.image_ids))
+    return table.loc[order].reset_index(drop=True)
 
 
 def _to_corrupt(
@@ -380,18 +373,12 @@ class Run:
     @cached_property
     def scores(self) -> pd.DataFrame:
         """One row per score; NaN = could not be scored."""
-        return self._table(files.SCORES)
+        return files.read_columns(self.directory / files.SCORES, ())
 
     @cached_property
     def captions(self) -> pd.DataFrame:
         """One row per version of a caption, in the experiments that make versions."""
-        return self._table(files.CAPTIONS)
-
-    def _table(self, name: str) -> pd.DataFrame:
-        path = self.directory / name
-        if not path.is_file():
-            raise InputError("file not found in this run", file=path)
-        return files.read_columns(path, ())
+        return files.read_columns(self.directory / files.CAPTIONS, ())
 
     def show(self, height: int = 720) -> ReportCell:
         """The report, for the last line of a notebook's cell; `height` in pixels."""
@@ -524,11 +511,6 @@ def _carry_out(command: Sequence[str], environment: Mapping[str, str], quiet: bo
 
 class TrustRun(Run):
     """A finished run of `experiment=trust`: which metric can be used for what."""
-
-    @cached_property
-    def result(self) -> MeasuredResult:
-        """The result, with cells, evidence and the battery as `extras`."""
-        return read_result(self.directory / files.STATISTICS, "trust")
 
     @property
     def matrix(self) -> pd.DataFrame:
@@ -742,7 +724,3 @@ def _metrics(asked: Metrics, config: DictConfig) -> dict[str, Metric]:
 def _is_of_user(metric: Metric) -> bool:
     """Whether code that is not metaeval's computes a metric."""
     return isinstance(metric, OwnMetric) or type(metric).__module__.partition(".")[0] != "metaeval"
-
-
-def _store(config: DictConfig) -> SqliteStore:
-    return SqliteStore(user_path(config.paths.cache) / "content.sqlite")

@@ -26,7 +26,7 @@ from metaeval.metrics.base import (
     join_pair,
     round_scores,
 )
-from metaeval.results.base import Measured, MetricResult, Status, TrainingRecord
+from metaeval.results.base import Measured, MetricResult, Status
 from metaeval.runs.files import digest
 from metaeval.runs.records import (
     BATCH_DEPENDENT,
@@ -120,17 +120,8 @@ class MetricScores:
     ) -> MetricResult:
         """The result of one of its columns, with the statistics of the experiment.
 
-        `versions` is the field of `TrainingRecord` that depends on the run.
+        `versions` is the field of `TrainingFacts` that depends on the run.
         """
-        facts, training = self.training, None
-        if facts is not None:
-            training = TrainingRecord(
-                caption_models=facts.caption_models,
-                chosen_on=facts.chosen_on,
-                drawn=facts.drawn,
-                versions=versions,
-                own=facts.own,
-            )
         return MetricResult(
             column=self.columns[column],
             family=self.family,
@@ -141,7 +132,7 @@ class MetricScores:
             remedy=self.remedy,
             on_request=self.on_request,
             counts=self.counts,
-            training=training,
+            training=self.training and replace(self.training, versions=versions),
             statistics=statistics,
         )
 

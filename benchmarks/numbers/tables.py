@@ -236,7 +236,7 @@ PAIR_TABLES = (
         ),
         run_tables(f"{TRUE_FALSE}*", "accuracy_equal_length", extras={"refined": ()}),
     ),
-    Table("metric-usage", ("-m benchmarks.numbers.usage",), quick=True),
+    Table("metric-usage", ("-m research.metric_usage",), quick=True),
     Table("language-model", ("-m research.models.blind",)),
     Table("detector", ("-m research.models.detector",)),
 )

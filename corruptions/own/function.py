@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from difflib import SequenceMatcher
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -12,7 +12,8 @@ from metaeval.corruptions.base import SEVERITIES, Caption, Corrupted, Corruption
 from metaeval.data.dataset import CaptionDataset, ImageId
 from metaeval.data.fields import rename_fields
 from metaeval.data.identity import image_key
-from metaeval.data.own.tables import TableRow, read_table
+from metaeval.data.own.tables import read_table
+from metaeval.data.rows import Row
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError
 from metaeval.options import Rate, checked
@@ -207,32 +208,25 @@ def read_corruptions(file: str | Path | None = None) -> list[Corruption]:
     captions: dict[str, dict[str, str]] = {}
     levels: dict[str, float] = {}
     expected: dict[str, str] = {}
-    for row in (TableRow(where, record) for where, record in renamed):
-        where, fields = row
-        name = _set_name(fields.get("set"), path, where)
+    for where, fields in renamed:
+        row = Row(fields, path, where, tidy)
+        name = _set_name(row)
         of_set = captions.setdefault(name, {})
-        image = row.image_id(path)
+        image = row.id()
         key = image_key(image)
         if key in of_set:
-            raise InputError(
-                f"'{name}' has another caption of the image '{image}'", file=path, record=where
-            )
-        of_set[key] = tidy.read(fields["caption"], file=path, record=where, field="caption")
+            raise row.error(f"'{name}' has another caption of the image '{image}'")
+        of_set[key] = row.caption("caption")
         given = fields.get("level")
         if given not in (None, "") and given == given:
             level = read_number(given, path, where, "level")
             if levels.setdefault(name, level) != level:
-                problem = f"'{name}' has two levels"
-                raise InputError(problem, file=path, record=where, field="level")
+                raise row.error(f"'{name}' has two levels", "level")
         effect = str(fields.get("expected") or "lower")
         if effect not in EXPECTED:
-            raise InputError(
-                f"'{effect:.40}' is not lower or same", file=path, record=where, field="expected"
-            )
+            raise row.error(f"'{effect:.40}' is not lower or same", "expected")
         if expected.setdefault(name, effect) != effect:
-            raise InputError(
-                f"'{name}' is lower and same", file=path, record=where, field="expected"
-            )
+            raise row.error(f"'{name}' is lower and same", "expected")
     if missing := [name for name in captions if levels and name not in levels]:
         problem = f"the set '{missing[0]}' has none, '{next(iter(levels))}' has; number every set"
         raise InputError(problem, file=path, field="level")
@@ -241,16 +235,17 @@ def read_corruptions(file: str | Path | None = None) -> list[Corruption]:
     return [FileCorruption(name, captions[name], expected[name]) for name in worst_first]
 
 
-def _set_name(value: Any, path: Path, where: str) -> str:
+def _set_name(row: Row) -> str:
     """The name of a record's set; that of the file where the record has none."""
+    value = row.fields.get("set")
     if value is None or value == "":
-        value = path.stem
+        value = row.path.stem
     elif type(value) is int:
         value = str(value)
-    name = check_name(value, file=path, record=where, field="set")
+    name = check_name(value, file=row.path, record=row.where, field="set")
     if name.casefold() in _RESERVED:
         problem = f"'{name}' is the name of the uncorrupted captions; give the set another name"
-        raise InputError(problem, file=path, record=where, field="set")
+        raise row.error(problem, "set")
     return name
 
 

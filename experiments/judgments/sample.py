@@ -26,7 +26,6 @@ from metaeval.runs.records import HUMAN
 from metaeval.runs.store import Store
 from metaeval.stats.correlation.correlations import (
     Correlations,
-    CorrelationValues,
     WeightedCorrelations,
     correlations,
 )
@@ -55,13 +54,13 @@ class Ratings(NamedTuple):
 
 
 # scores [n] → their correlations with the ratings, over the rows, and the replicates of these
-RowCorrelations = Callable[[Floats], tuple[CorrelationValues, Correlations]]
+RowCorrelations = Callable[[Floats], tuple[Correlations[float], Correlations[Floats]]]
 
 
 def row_correlations(given: Ratings, counts: Counts) -> RowCorrelations:
     """The correlations of scores with the ratings of a dimension; equal scores are computed once"""
 
-    def of_rows(x: Floats) -> tuple[CorrelationValues, Correlations]:
+    def of_rows(x: Floats) -> tuple[Correlations[float], Correlations[Floats]]:
         unit = given.image[given.row]
         weighted = WeightedCorrelations(x, given.value, unit, given.n_images)
         return correlations(x, given.value), weighted.of(counts)

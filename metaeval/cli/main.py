@@ -40,11 +40,7 @@ Exit codes: 0 done; 1 no metric has scores, or one has none under strict=true; 2
 configuration. `metaeval` is `python -m metaeval`."""
 
 
-class Argument(NamedTuple):
-    """An argument of a verb, as `argparse` has it."""
-
-    names: tuple[str, ...]
-    options: dict[str, Any]
+Argument = tuple[tuple[str, ...], dict[str, Any]]  # its names and options, as `argparse` has them
 
 
 class Verb(NamedTuple):
@@ -56,7 +52,7 @@ class Verb(NamedTuple):
 
 
 def _argument(*names: str, **options: Any) -> Argument:
-    return Argument(names, options)
+    return names, options
 
 
 _CONFIG_DIR = _argument("--config-dir", type=Path, help="a folder with configuration of your own")
@@ -190,8 +186,8 @@ def run_verb(words: Sequence[str]) -> int | None:
     parser = argparse.ArgumentParser(
         prog=f"metaeval {words[0]}", description=verb.about, allow_abbrev=False
     )
-    for argument in verb.arguments:
-        parser.add_argument(*argument.names, **argument.options)
+    for names, options in verb.arguments:
+        parser.add_argument(*names, **options)
     given = parser.parse_intermixed_args(words[1:])
     if folder := getattr(given, "config_dir", None):
         installation.add_config_folder(folder)

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, Protocol, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -269,18 +269,9 @@ def annotated_images(
     }
 
 
-class _OfImage(Protocol):
-    """A record of a table: of which image it is, and the name of the image's file."""
-
-    @property
-    def image(self) -> str: ...
-
-    @property
-    def file(self) -> str | None: ...
-
-
 def sources_of_records(
-    records: Sequence[_OfImage],
+    ids: Iterable[str],
+    names: Mapping[ImageId, str],
     *,
     declared: str | None,
     collection: str,
@@ -288,11 +279,11 @@ def sources_of_records(
 ) -> tuple[dict[ImageId, ImageSource | None], list[str]]:
     """The source of each image of a table's records, and a note where it is not known.
 
-    As `metaeval.data.identity.sources_of`; where nothing is declared and no file is named, ids
-    that are, all of them, ids of annotated images of COCO are COCO's.
+    `names` is image → file name, where it has one. As `metaeval.data.identity.sources_of`; where
+    nothing is declared and no file is named, ids that are, all of them, ids of annotated images of
+    COCO are COCO's.
     """
-    keys = list(dict.fromkeys(record.image for record in records))
-    names: dict[ImageId, str] = {r.image: r.file for r in records if r.file}
+    keys = list(dict.fromkeys(ids))
     if declared is None and not names and all(key.isdecimal() for key in keys):
         given = places.get("instances")
         files = [user_path(given)] if given else instances_files(places.get("data"))
@@ -308,21 +299,14 @@ def sources_of_records(
     return sources, [note] if unknown else []
 
 
-class _Captioned(_OfImage, Protocol):
-    """A record with the references of its image, and which photograph that is."""
-
-    @property
-    def source(self) -> ImageSource | None: ...
-
-    @property
-    def references(self) -> tuple[str, ...] | None: ...
-
-
 def annotated_dataset(
     name: str,
-    records: Sequence[_Captioned],
+    ids: Sequence[str],
+    references: Sequence[tuple[str, ...]],
     human: Sequence[str],
     *,
+    photographs: Sequence[ImageSource | None],
+    names: Mapping[ImageId, str],
     sources: Mapping[str, str],
     notes: Iterable[str],
     read: int,
@@ -332,16 +316,14 @@ def annotated_dataset(
     """The dataset of n records, an image once for each set of references, with COCO's annotations
     and image files; and the place of each record in it.
 
-    `human` and `documents` have the human caption of each record, and as how many documents it
-    counts; `read` is how many records the files held.
+    `ids` [n] are those of the records' images, `references` and `human` [n] their references and
+    their human caption, `photographs` [n] which photograph each is; `names` is image → file name,
+    `documents` [n] as how many documents each counts; `read` is how many records the files held.
     """
-    items = items_by_references([r.image for r in records], [r.references or () for r in records])
+    items = items_by_references(ids, references)
     checksums = dict(sources)
-    photographs = tuple(records[j].source for j in items.caption)
-    names: dict[ImageId, str] = {r.image: r.file for r in records if r.file}
-    of_item: dict[ImageId, ImageSource | None] = dict(
-        zip(items.image_ids, photographs, strict=True)
-    )
+    of_item = tuple(photographs[j] for j in items.caption)
+    known: dict[ImageId, ImageSource | None] = dict(zip(items.image_ids, of_item, strict=True))
     dataset = CaptionDataset(
         name,
         items.image_ids,
@@ -349,9 +331,9 @@ def annotated_dataset(
         items.references,
         sources=checksums,
         notes=tuple(notes),
-        parts=annotated_images(of_item, names=names, checksums=checksums, **places),
-        image_source=photographs,
-        records=RecordCount(read, len(records)),
+        parts=annotated_images(known, names=names, checksums=checksums, **places),
+        image_source=of_item,
+        records=RecordCount(read, len(ids)),
         documents=None if documents is None else items.sums(documents),
     )
     return dataset, items.of_caption

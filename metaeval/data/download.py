@@ -120,22 +120,18 @@ def _fetch_all(
             return _fetch_rest(url, part, most, timeout)
         except HTTPError as error:
             error.close()
+            problem = f"the server says {error.code} {error.reason}"
             if error.code == 416 and _size(part):
                 part.unlink()  # more bytes than the server has: begin again
-                failures += 1
-            elif error.code in (408, 425, 429) or error.code >= 500:
-                failures += 1
-            else:
-                raise DownloadError(f"{url}: the server says {error.code} {error.reason}") from None
-            problem = f"the server says {error.code} {error.reason}"
+            elif error.code not in (408, 425, 429) and error.code < 500:
+                raise DownloadError(f"{url}: {problem}") from None
         except (_Cut, HTTPException, TimeoutError, ConnectionError) as error:
-            failures += 1
             problem = str(error) or type(error).__name__
         except OSError as error:
             if not hasattr(error, "reason"):
                 raise  # the disk, not the network
-            failures += 1
             problem = f"no connection ({error.reason})"
+        failures += 1
         if _size(part) > furthest:
             failures, furthest = 1, _size(part)
         if failures >= attempts:

@@ -38,8 +38,6 @@ from metaeval.overrides import override_texts
 from metaeval.readers.files import read_text, user_path
 from metaeval.readers.tables import read_csv, read_number
 from metaeval.readers.yaml_text import read_declared, read_yaml
-from metaeval.reports.reproduce.page import protocols_page
-from metaeval.reports.shared.page import write_page
 from metaeval.reproduce.chance import DRAWS, FOUND, chance_of_match, matches
 from metaeval.results.base import Model
 from metaeval.runs.files import digest
@@ -666,8 +664,8 @@ def main(given: argparse.Namespace) -> None:
         if not equals:
             raise ConfigError(f"'{text}' is not an option; write name=value")
         options[name] = value
-    values, page = options.pop("values", None), options.pop("page", None)
-    metric, dataset, printed_value = (options.pop(name, None) for name in REQUIRED)
+    asked = [options.pop(name, None) for name in (*REQUIRED, "values")]
+    metric, dataset, printed_value, values = asked
     for search in _searches(metric, dataset, printed_value, values, options):
         for table in search.tables():
             matched, of, n = table[["matched", "of", "cells"]].max()
@@ -680,9 +678,5 @@ def main(given: argparse.Namespace) -> None:
             cells = search.heat_map() if len(search.values) == 1 else pd.DataFrame()
             if not cells.empty:
                 print(f"\n{cells.to_string()}")
-            if not cells.empty and page:
-                title = f"{table['metric'][0]} {table['value'][0]} on {search.dataset}"
-                facts = [("Distinct protocols", f"{n:,}"), ("Chance", f"{chance:.2g}")]
-                print(write_page(user_path(page), protocols_page(title, facts, cells)))
         for note in search.notes:
             print(note)

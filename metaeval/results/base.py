@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
 
-from metaeval.runs.records import CaptionModel, DrawnCorruption, ScoreColumn, Tally
+from metaeval.runs.records import ScoreColumn, Tally, TrainingFacts
 from metaeval.stats.resampling.bootstrap import IntervalEstimate, percentile_interval
 
 
@@ -117,32 +117,8 @@ class Test(Model):
 
 
 Status = Literal["ok", "skipped", "failed"]
-NEW = "new"  # of a version in `TrainingRecord.versions`: the training drew nothing like it
+NEW = "new"  # of a version in `TrainingFacts.versions`: the training drew nothing like it
 CHOSEN, TRAINED = "chosen on this experiment", "trained on captions corrupted like these"
-
-
-class TrainingRecord(Model):
-    """What the models behind a metric have learned from.
-
-    Attributes
-    ----------
-    caption_models
-        Models that the metric is built on, trained on captions of benchmark images.
-    chosen_on
-        The experiments by whose results the recipe of the training was chosen.
-    drawn
-        The corrupted captions that the training drew.
-    versions
-        Version of this run → whether the training drew captions like it.
-    own
-        The metric's own training in one line, by the card of its weights.
-    """
-
-    caption_models: tuple[CaptionModel, ...] = ()
-    chosen_on: tuple[str, ...] = ()
-    drawn: tuple[DrawnCorruption, ...] = ()
-    versions: Mapping[str, str] | None = None
-    own: str | None = None
 
 
 class Measured(Model):
@@ -201,7 +177,7 @@ class MetricResult(Model):
     remedy: str | None = None
     on_request: bool = False
     counts: tuple[Tally, ...] = ()
-    training: TrainingRecord | None = None
+    training: TrainingFacts | None = None
     statistics: Measured | None = None
 
     @property

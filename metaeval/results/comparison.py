@@ -13,7 +13,6 @@ from metaeval.stats.significance.comparison import (
     PairTest,
     Shows,
     TestedDifference,
-    cliques,
     compare,
     is_significant,
 )
@@ -161,8 +160,10 @@ class Comparisons(Model):
         Source: H.-P. Piepho (2004), An algorithm for a letter-based representation of
         all-pairwise comparisons, Journal of Computational and Graphical Statistics 13(2).
         """
-        linked = {name: set(self.not_separated_from(name)) & set(order) for name in order}
-        groups = cliques(order, linked) + [[name] for name in order if not linked[name]]
+        from networkx import find_cliques, from_dict_of_lists  # slow to import
+
+        linked = {name: self.not_separated_from(name) & set(order) for name in order}
+        groups = [sorted(g, key=order.index) for g in find_cliques(from_dict_of_lists(linked))]
         groups.sort(key=lambda group: [order.index(name) for name in group])
         return {
             name: "".join(

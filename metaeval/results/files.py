@@ -30,14 +30,9 @@ def write_result(path: Path, result: MeasuredResult) -> None:
     files.write_json(path, dump(result))
 
 
-def read_result(path: Path, experiment: str = "") -> MeasuredResult:
-    """Read `statistics.json`, of this experiment only if one is named; InputError names the file
-    and the field that is wrong."""
-    result = _validate(MeasuredResult, _read(path), path)
-    if experiment not in ("", result.experiment):
-        problem = f"is a run of experiment={result.experiment}; give one of experiment={experiment}"
-        raise InputError(problem, file=path, field="experiment")
-    return result
+def read_result(path: Path) -> MeasuredResult:
+    """Read `statistics.json`; InputError names the file and the field that is wrong."""
+    return _validate(MeasuredResult, _read(path), path)
 
 
 def write_info(path: Path, info: RunInfo) -> None:

@@ -113,7 +113,7 @@ def answer(result: MeasuredResult) -> str:
             titles[measure] = f"{measure.title} ({value})"
         for m in above_the_leader(result, measure):
             why = m.why_not_ranked(result.experiment)
-            value = text_of(measure, m.numbers[measure.key])
+            value = text_of(measure, m.numbers[measure.key].value)
             above.setdefault(m.name, ABOVE_LEADER.format(m.name, measure.title, value, why))
     agree = len(leading_names) < 2
     text = leaders(result) if agree else BY_MEASURE.format(leading(result, titles))
@@ -267,7 +267,7 @@ def above_control(result: MeasuredResult, measure: Measure | None = None) -> str
     against = result.controls.get(measure.key)
     if against is None:
         return ""
-    value = text_of(measure, Estimate(value=against.control_value))
+    value = text_of(measure, against.control_value)
     metrics = [m.name for m in ranked(ranked_metrics(result), measure)]
     compared = [c.a for c in against.comparisons if c.a in metrics]
     above = [name for name in metrics if name in against.above]
@@ -381,15 +381,23 @@ def learned_from(metric: MetricResult) -> Iterator[str]:
             yield metric.training.own
 
 
-def text_of(measure: Measure, estimate: Estimate) -> str:
+def text_of(measure: Measure, value: float | None) -> str:
     """A value in the unit of its measure: 61.2 of a share, 0.612 of a score.
 
-    >>> text_of(Measure("a", "A", unit="share"), Estimate(value=0.612))
+    >>> text_of(Measure("a", "A", unit="share"), 0.612)
     '61.2'
-    >>> text_of(Measure("p", "p", unit="p"), Estimate(value=0.0004))
+    >>> text_of(Measure("p", "p", unit="p"), 0.0004)
     '<0.001'
     """
-    return _text(measure, estimate.value)
+    if value is None:
+        return "–"
+    if measure.unit == "p" and value < 0.001:
+        return "<0.001"
+    scale, form = FORMS[measure.unit]
+    text = format(scale * value, form)
+    if not text.strip("-0."):
+        text = text.lstrip("-")
+    return text.replace("-", "−")
 
 
 def with_interval(measure: Measure, estimate: Estimate) -> str:
@@ -399,9 +407,9 @@ def with_interval(measure: Measure, estimate: Estimate) -> str:
     '0.500 [−0.100, 0.600]'
     """
     if estimate.interval is None:
-        return _text(measure, estimate.value)
-    low, high = (_text(measure, end) for end in estimate.interval)
-    return f"{_text(measure, estimate.value)} [{low}, {high}]"
+        return text_of(measure, estimate.value)
+    low, high = (text_of(measure, end) for end in estimate.interval)
+    return f"{text_of(measure, estimate.value)} [{low}, {high}]"
 
 
 def score_title(name: str, *, lower: bool) -> str:
@@ -433,15 +441,3 @@ def join_names(items: Sequence[str], most: int = MOST_NAMES) -> str:
     if len(items) < 2:
         return "".join(items)
     return f"{', '.join(items[:-1])} and {items[-1]}"
-
-
-def _text(measure: Measure, value: float | None) -> str:
-    if value is None:
-        return "–"
-    if measure.unit == "p" and value < 0.001:
-        return "<0.001"
-    scale, form = FORMS[measure.unit]
-    text = format(scale * value, form)
-    if not text.strip("-0."):
-        text = text.lstrip("-")
-    return text.replace("-", "−")

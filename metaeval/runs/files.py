@@ -16,7 +16,7 @@ import secrets
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -224,7 +224,9 @@ def read_columns(
     With `columns` only these. A missing column of `optional` is filled with null.
     """
     if not path.is_file():
-        raise InputError("file not found; give the directory of a finished run", file=path)
+        raise InputError(
+            "file not found; give the directory of a finished run that has it", file=path
+        )
     try:
         there = pq.read_schema(path).names
         for column in needed:
@@ -286,22 +288,11 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "|")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?%?")
 
 
-class CsvWriter:
-    """Writes rows with line feeds; cells are those of `spreadsheet_cell`."""
-
-    def __init__(self, out: TextIO) -> None:
-        self._writer = csv.writer(out, lineterminator="\n")
-
-    def writerow(self, row: Iterable[Any]) -> None:
-        self._writer.writerow([spreadsheet_cell(cell) for cell in row])
-
-
 def csv_text(rows: Iterable[Sequence[Any]]) -> str:
-    """Rows as the text of a CSV file."""
+    """Rows as the text of a CSV file, with line feeds; cells are those of `spreadsheet_cell`."""
     out = io.StringIO()
-    writer = CsvWriter(out)
-    for row in rows:
-        writer.writerow(row)
+    cells = ([spreadsheet_cell(cell) for cell in row] for row in rows)
+    csv.writer(out, lineterminator="\n").writerows(cells)
     return out.getvalue()
 
 

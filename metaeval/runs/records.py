@@ -184,6 +184,8 @@ class TrainingFacts:
         The experiments by whose ρ, on images held out, the recipe of the training was chosen.
     drawn
         The corrupted captions that the training drew.
+    versions
+        Version of a run → whether the training drew captions like it; `None` before a run says it.
     own
         The metric's own training in one line, by the card of its weights.
     """
@@ -191,6 +193,7 @@ class TrainingFacts:
     caption_models: tuple[CaptionModel, ...] = ()
     chosen_on: tuple[str, ...] = ()
     drawn: tuple[DrawnCorruption, ...] = ()
+    versions: Mapping[str, str] | None = None
     own: str | None = None
 
 

@@ -3,10 +3,11 @@
 One SQLite file in the cache folder holds scores and parsed sentences of all runs. A value is found
 under a *namespace* (who computed it: a metric's signatures, a parser's identity) and a *key* (a
 digest of what it was computed from). Same namespace, same key: same value, for ever; so nothing
-is ever updated, and several processes can share the file.
+is ever updated, and several processes can share the file. `get_many` leaves out the keys that are
+not known; of the items of `put_many` all are kept or, if the process dies, none.
 
 Every value has a checksum. One that is damaged is as good as unknown: it is counted, computed again
-and replaced.
+and replaced; a store's `damaged` is how many there were.
 """
 
 import contextlib
@@ -17,7 +18,6 @@ import threading
 import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
 
 from metaeval.errors import InputError
 
@@ -40,23 +40,6 @@ _DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_FORMAT")  # errors of a f
 
 class CacheError(InputError):
     """The cache's file is damaged, or is not a cache."""
-
-
-class Store(Protocol):
-    """What metrics may keep things in.
-
-    `damaged` counts the values that were there, and not as they had been put.
-    """
-
-    damaged: int
-
-    def get_many(self, namespace: str, keys: Sequence[bytes]) -> dict[bytes, bytes]:
-        """The values of those keys that are known; the others are left out."""
-        ...
-
-    def put_many(self, namespace: str, items: Mapping[bytes, bytes]) -> None:
-        """Keep all the items or, if the process dies, none of them. Known keys stay as they are."""
-        ...
 
 
 class MemoryStore:
@@ -220,6 +203,9 @@ class SqliteStore:
     def close(self) -> None:
         if self._db is not None:
             self._db.close()
+
+
+Store = MemoryStore | SqliteStore  # what metrics may keep things in
 
 
 def _checksum(key: bytes, value: bytes) -> int:

@@ -216,8 +216,7 @@ def print_table(result: MeasuredResult, measures: Sequence[Measure], name: str) 
                 row.append(_cell(result, metric, measure, metric.name in bold[measure.key]))
                 if printed[measure.key]:
                     value = printed[measure.key].get(metric.name)
-                    text = DASH if value is None else text_of(measure, Estimate(value=value))
-                    row.append(PrintCell(text))
+                    row.append(PrintCell(text_of(measure, value)))
             cells.append(row)
         if cells:
             groups.append(cells)

@@ -59,7 +59,7 @@ def _histograms_by_version(run: LoadedRun, names: Sequence[str]) -> list[Block]:
     scores = histogram_table(files.read_run_table(run.directory / files.SCORES), [*metrics], names)
     colours = dict(zip(names, figure_style.levels(len(names)), strict=True))
     rho = run.result.declared[0]
-    values = {name: f"ρ {text_of(rho, m.numbers[rho.key])}" for name, m in metrics.items()}
+    values = {name: f"ρ {text_of(rho, m.numbers[rho.key].value)}" for name, m in metrics.items()}
     lower = run.result.lower_is_better
     ranks = scores.assign(score=caption_ranks(scores, lower))
     ends = (0.5, 0.5 + scores["metric"].value_counts().max())

@@ -7,14 +7,11 @@ from decimal import Decimal
 from itertools import groupby
 from typing import Any
 
-import numpy as np
-import pandas as pd
 from markupsafe import Markup
 
 from metaeval.reports.blocks import charts, tables, texts
 from metaeval.reports.blocks.texts import NOTHING, Block, rendered
 from metaeval.reports.measured import PageOptions
-from metaeval.reports.shared import page
 from metaeval.reports.shared.run import LoadedRun
 from metaeval.results.measured import Extra
 
@@ -44,29 +41,6 @@ def blocks(run: LoadedRun, options: PageOptions) -> list[Block]:
         *(_paper(name, list(group), of_item) for name, group in papers),
         texts.reproduce(run, run.result.settings, ["tables/reproduction.csv"]),
     ]
-
-
-def protocols_page(title: str, facts: Sequence[tuple[str, str]], cells: pd.DataFrame) -> str:
-    """The page of a search for a protocol: its cells along two switches, as texts; those that match
-    the printed value are in brackets, and framed here."""
-    numbers = np.array([[float(text.strip("[]")) for text in row] for row in cells.to_numpy()])
-    low, high = np.nanmin(numbers), np.nanmax(numbers)
-    shades = np.nan_to_num(100 * (numbers - low) / ((high - low) or 1)).round().astype(int).tolist()
-    lines = [
-        (name, [(t.strip("[]"), s, t[0] == "[") for t, s in zip(texts, shade, strict=True)])
-        for name, texts, shade in zip(cells.index, cells.to_numpy(), shades, strict=True)
-    ]
-    return page.render_page(
-        "explain.html.j2",
-        1,
-        room="reproduce",
-        scripts="[01]-*.js",
-        header=page.Header(title, "Which protocol gives this number?", facts),
-        rows=cells.index.name,
-        columns=cells.columns.name,
-        heads=list(cells.columns),
-        lines=lines,
-    )
 
 
 def _summary(values: Sequence[Record], items: Sequence[Record]) -> Markup:

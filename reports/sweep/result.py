@@ -7,6 +7,7 @@ there if the test of every job separates them in the same direction: the weakest
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -142,7 +143,7 @@ def _metric(name: str, jobs: Sequence[SweepJob], cells: Sequence[SettingCell]) -
         if entry.training is not None and entry.why_not_ranked(result.experiment):
             chosen = entry.training.chosen_on
             chosen = (*chosen, SWEEP) if result.experiment in chosen else chosen
-            training = entry.training.model_copy(update={"chosen_on": chosen})
+            training = replace(entry.training, chosen_on=chosen)
     values = {}
     for cell in cells:
         if each := _values(cell, name):

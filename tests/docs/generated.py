@@ -18,7 +18,7 @@ import yaml
 from metaeval.choices import list_choices
 from metaeval.option_tables import described_choices, options, options_table, page
 from metaeval.reports.paper.citations import entry
-from metaeval.results.schemas import schemas
+from tests.docs.schemas import schemas
 
 ROOT = Path(__file__).parents[2]
 DOCS, CONF = ROOT / "docs", ROOT / "conf"

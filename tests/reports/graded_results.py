@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from metaeval.results.base import Estimate, Measured, MetricResult, TrainingRecord
+from metaeval.results.base import Estimate, Measured, MetricResult
 from metaeval.results.graded import SWEEP_MEASURES
 from metaeval.results.measured import MeasuredResult
 from metaeval.runs.records import ScoreColumn, Tally
@@ -25,7 +25,7 @@ def graded_metric(record: Mapping[str, Any]) -> MetricResult:
         status=status,
         reason=record.get("reason"),
         counts=tuple(Tally(**count) for count in record.get("counts") or ()),
-        training=TrainingRecord(**record["training"]) if "training" in record else None,
+        training=record.get("training"),
         statistics=Measured(values=values) if status == "ok" else None,
     )
 

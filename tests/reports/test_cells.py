@@ -18,14 +18,14 @@ from metaeval.reports.measured import write_report
 from metaeval.reports.paper.figures import BLUE, INK, RED, SOFT
 from metaeval.reports.shared.figure_style import GREY
 from metaeval.reports.shared.run import LoadedRun, load_run_files
-from metaeval.results.base import Estimate, Measured, MetricResult, Test, TrainingRecord
+from metaeval.results.base import Estimate, Measured, MetricResult, Test
 from metaeval.results.comparison import AgainstControl, Comparison, Comparisons, Power
 from metaeval.results.files import write_info, write_result
 from metaeval.results.measured import Extra, MeasuredResult, PublishedValues
 from metaeval.results.run import DatasetInfo, Measure, RunInfo
 from metaeval.runs import files
 from metaeval.runs.print_style import PrintStyle, print_style
-from metaeval.runs.records import BATCH_DEPENDENT, ScoreColumn, Tally
+from metaeval.runs.records import BATCH_DEPENDENT, ScoreColumn, Tally, TrainingFacts
 from tests.results.measured_results import measured_result
 
 ACCURACY = Measure("accuracy", "accuracy", unit="share")
@@ -127,7 +127,7 @@ def result_of() -> MeasuredResult:
             column=ScoreColumn(name, **COLUMNS.get(name, {})),
             family=name.lower(),
             signature=f"{name}|v:1",
-            training=TrainingRecord(chosen_on=("retrieval",)) if name == "L" else None,
+            training=TrainingFacts(chosen_on=("retrieval",)) if name == "L" else None,
             counts=(Tally("captions cut", "captions", 3, 10),) if name == "A" else (),
             statistics=Measured(
                 values={

@@ -15,12 +15,11 @@ from pydantic import ValidationError
 import metaeval
 from metaeval.errors import InputError
 from metaeval.experiments.printout import printout
-from metaeval.results.base import Estimate, Measured, MetricResult, TrainingRecord
+from metaeval.results.base import Estimate, Measured, MetricResult
 from metaeval.results.comparison import Comparisons, Power
 from metaeval.results.files import dump, read_info, read_result, write_info, write_result
 from metaeval.results.measured import Extra, MeasuredResult
 from metaeval.results.run import Measure, RunInfo
-from metaeval.results.schemas import schemas
 from metaeval.results.sentences import (
     above_control,
     bold_names,
@@ -28,7 +27,8 @@ from metaeval.results.sentences import (
     leaders,
     sentences,
 )
-from metaeval.runs.records import BATCH_DEPENDENT, ScoreColumn
+from metaeval.runs.records import BATCH_DEPENDENT, ScoreColumn, TrainingFacts
+from tests.docs.schemas import schemas
 from tests.results.measured_results import (
     against,
     comparison_of,
@@ -104,7 +104,7 @@ def test_a_damaged_or_foreign_file_is_refused_with_file_and_field(tmp_path: Path
         read_info(write_json(path, [1, 2]))
 
 
-TRAINED = TrainingRecord(chosen_on=("retrieval",))
+TRAINED = TrainingFacts(chosen_on=("retrieval",))
 
 
 def test_names_share_a_letter_unless_a_test_separates_them() -> None:
@@ -164,7 +164,7 @@ def test_a_metric_that_learned_from_the_test_is_not_among_the_others() -> None:
     assert leaders(result) == text
     above = "Above the leader, but not ranked: A (accuracy 90.0), chosen on this experiment."
     assert sentences(result)[0] == f"{text} {above}"
-    drawn = TrainingRecord(versions={"x": "new", "y": "seen in training"})
+    drawn = TrainingFacts(versions={"x": "new", "y": "seen in training"})
     last = whole.metrics[2].model_copy(update={"training": drawn})
     below = whole.model_copy(update={"metrics": (*whole.metrics[:2], last, whole.metrics[3])})
     assert sentences(below)[0].endswith("lower.")

@@ -1,6 +1,5 @@
 """`python -m metaeval doctor --install coco-images`: the 5,000 photographs of COCO val2017."""
 
-import shutil
 import sys
 from pathlib import Path, PurePosixPath
 
@@ -17,28 +16,19 @@ _MOST = 1 << 28  # bytes of a photograph
 
 
 def install(cache: Path, source: Path | None = None, url: str = URL, md5: str = MD5) -> None:
-    """Put the images (816 MB) into the cache folder, from a local archive or folder if given.
+    """Put the images (816 MB) into the cache folder, from a local archive if given.
 
     Files that are there already are left alone; the archive is deleted once it is unpacked. Raises
-    InputError for a source without images, DownloadError without a connection.
+    InputError for an archive without images, DownloadError without a connection.
     """
     folder = user_path(cache) / "coco"
     target = folder / SPLIT
-    if source is not None and (source := user_path(source)).is_dir():
-        photographs = sorted(source.rglob("*.jpg"))
-        if not photographs:
-            raise InputError("no .jpg file in it", file=source)
-        target.mkdir(parents=True, exist_ok=True)
-        for file in progress_bar(photographs, desc="images", unit=""):
-            if not _is_there(target / file.name, file.stat().st_size):
-                part = target / f"{file.name}.part"
-                shutil.copyfile(file, part)
-                part.replace(target / file.name)
-    else:
-        archive = source or download(url, folder / "val2017.zip", md5=md5, most=1 << 30)
+    if source is None:
+        archive = download(url, folder / "val2017.zip", md5=md5, most=1 << 30)
         _unpack(archive, target)
-        if source is None:
-            archive.unlink()
+        archive.unlink()
+    else:
+        _unpack(user_path(source), target)
     print(f"{len(list(target.glob('*.jpg'))):,} images are in {target}", file=sys.stderr)
 
 
@@ -52,11 +42,7 @@ def _unpack(archive: Path, target: Path) -> None:
             target.mkdir(parents=True, exist_ok=True)
             for entry in progress_bar(images, desc="unpacking", unit=" images"):
                 file = target / PurePosixPath(entry.filename).name
-                if not _is_there(file, entry.file_size):
+                if not file.is_file() or file.stat().st_size != entry.file_size:
                     unpack_member(content, entry.filename, archive, file, _MOST)
     except OSError as error:
         raise InputError(f"cannot be unpacked ({error})", file=archive) from None
-
-
-def _is_there(file: Path, size: int) -> bool:
-    return file.is_file() and file.stat().st_size == size

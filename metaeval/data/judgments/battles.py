@@ -256,15 +256,17 @@ def arrange_battles(
     if fewer:
         messages.append(TAKEN_OUT.format(len(fewer), len(battles), fewer.count(())))
         log.warning("%s", messages[-1])
+    images = tuple(b.image for b in battles)
+    names: dict[ImageId, str] = {b.image: b.file for b in battles if b.file}
     photographs, note = sources_of_records(
-        battles, declared=photographed, collection=name, **places
+        images, names, declared=photographed, collection=name, **places
     )
     winner = np.array([b.winner for b in battles])
     systems = tuple((b.first_system or "", b.second_system or "") for b in battles)
     return Battles(
         name=name,
         title=title,
-        image=tuple(b.image for b in battles),
+        image=images,
         first=tuple(b.first for b in battles),
         second=tuple(b.second for b in battles),
         references=tuple(listed),
@@ -284,7 +286,7 @@ def arrange_battles(
         systems=systems if all(map(all, systems)) else (),
         raters=tuple(b.rater for b in battles),
         photographs={str(image): source for image, source in photographs.items()},
-        names={b.image: b.file for b in battles if b.file},
+        names=names,
         instances=places.get("instances"),
     )
 

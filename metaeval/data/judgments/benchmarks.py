@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Literal, Unpack
 
@@ -253,8 +252,10 @@ def load_expert(
 
     Raises InputError for files that are not there or not as they should be.
     """
-    read = partial(_flickr8k, "flickr8k_expert", "Flickr8k-Expert", EXPERT, _EXPERTS)
-    return read(root, data, images, limit, protocol_for("flickr8k_expert", protocol, **choices))
+    chosen = protocol_for("flickr8k_expert", protocol, **choices)
+    return _flickr8k(
+        "flickr8k_expert", "Flickr8k-Expert", EXPERT, _EXPERTS, chosen, root, data, images, limit
+    )
 
 
 @checked
@@ -271,8 +272,10 @@ def load_crowd(
     As `load_expert`. "clipscore2021": an image's own captions stay, but go out of the image's
     references; every caption a document; τ-b.
     """
-    read = partial(_flickr8k, "flickr8k_cf", "Flickr8k-CF", CROWD, _PEOPLE)
-    return read(root, data, images, limit, protocol_for("flickr8k_cf", protocol, **choices))
+    chosen = protocol_for("flickr8k_cf", protocol, **choices)
+    return _flickr8k(
+        "flickr8k_cf", "Flickr8k-CF", CROWD, _PEOPLE, chosen, root, data, images, limit
+    )
 
 
 # of the numbers in a line: the name and the scale of each
@@ -285,11 +288,11 @@ def _flickr8k(
     title: str,
     annotations: str,
     scales: Mapping[str, tuple[int, int]],
+    protocol: Protocol,
     root: str | Path | None,
     data: str | Path | None,
     images: str | Path | None,
     limit: int | None,
-    protocol: Protocol,
 ) -> Judgments:
     """The judgements in a file of annotations of Flickr8k's captions."""
     names = [TOKENS, annotations]
@@ -337,11 +340,8 @@ def _tokens(file: TextFile, tidy: Tidy) -> tuple[dict[str, str], dict[str, tuple
     by_id: dict[str, str] = {}
     by_image: dict[str, tuple[str, ...]] = {}
     for where, image, number, text in token_lines(file):
-        name = f"{image}#{number}"
-        if name in by_id:
-            problem = f"'{name}' occurs twice"
-            raise InputError(problem, file=file.path, record=where, field="caption id")
-        by_id[name] = caption = tidy.read(text, file=file.path, record=where, field="caption")
+        caption = tidy.read(text, file=file.path, record=where, field="caption")
+        by_id[f"{image}#{number}"] = caption
         by_image[image] = (*by_image.get(image, ()), caption)
     return by_id, by_image
 
@@ -409,8 +409,14 @@ def load_thumb(
     ]
     require_known("systems", systems, sorted({str(j.system) for j in read}))
     judged = [j for j in read if systems is None or j.system in systems]
-    if human_reference:
-        judged = _with_human_reference(judged)
+    if human_reference:  # behind the references of the machines' captions of the image
+        people = {j.image: (j.candidate,) for j in judged if j.system == HUMAN}
+        judged = [
+            j
+            if j.system == HUMAN
+            else replace(j, references=j.references + people.get(j.image, ()))
+            for j in judged
+        ]
     return arrange(
         "thumb",
         "THumB 1.0",
@@ -430,10 +436,7 @@ def _thumb_caption(
     row: Row, dimensions: Sequence[str], references: Mapping[str, tuple[str, ...]]
 ) -> JudgedCaption:
     """The rated caption of a record of THumB."""
-    image = _image(row)
-    for field in ("SYS", "hyp", "image"):
-        if not isinstance(row.fields.get(field), str):
-            raise row.error("is not a string", field)
+    image, file = str(row.id("seg_id")), row.caption("image")
     if image not in references:
         raise row.error(f"'{image}' is not in {REFERENCES}", "seg_id")
     human = {}
@@ -448,28 +451,9 @@ def _thumb_caption(
         references[image],
         human,
         check_name(row.value("SYS"), file=row.path, record=row.where, field="SYS"),
-        row.value("image"),
-        source_of_file(row.value("image")),
+        file,
+        source_of_file(file),
     )
-
-
-def _image(row: Row) -> str:
-    """The COCO id of a record's image, a number or a text."""
-    value = row.value("seg_id")
-    if type(value) not in (int, str) or not str(value).strip():
-        raise row.error(f"{value!r:.60} is not an id", "seg_id")
-    return str(value)
-
-
-def _with_human_reference(judged: list[JudgedCaption]) -> list[JudgedCaption]:
-    """The person's caption of each image behind the references of the machines' captions."""
-    people = {j.image: j.candidate for j in judged if j.system == HUMAN}
-    return [
-        j
-        if j.system == HUMAN or j.image not in people
-        else replace(j, references=(*j.references, people[j.image]))
-        for j in judged
-    ]
 
 
 def _thumb_references(file: TextFile, tidy: Tidy) -> dict[str, tuple[str, ...]]:
@@ -479,7 +463,7 @@ def _thumb_references(file: TextFile, tidy: Tidy) -> dict[str, tuple[str, ...]]:
         row = Row(record, file.path, where, tidy)
         if not isinstance(record.get("refs"), list):
             raise row.error("is not a list of strings", "refs")
-        if (image := _image(row)) in references:
+        if (image := str(row.id("seg_id"))) in references:
             raise row.error(f"{image} occurs twice", "seg_id")
         references[image] = row.captions("refs")
     return references

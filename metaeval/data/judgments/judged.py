@@ -23,7 +23,7 @@ from metaeval.data.dataset import CaptionDataset, ImageSource
 from metaeval.data.identity import drawn_images
 from metaeval.data.tidy import letters_and_digits
 from metaeval.errors import InputError
-from metaeval.options import Limit, NonNegativeInt, is_unicode
+from metaeval.options import Limit, NonNegativeInt
 from metaeval.runs.records import HUMAN
 from metaeval.stats.resampling.items import without_rounding
 
@@ -237,7 +237,6 @@ def arrange(
 
     Raises InputError where nothing is left.
     """
-    _require_unicode(name, judged)
     facts = {"judged_in_files": len(judged), "images_in_files": len({j.image for j in judged})}
     chosen = list(judged)
     if limit is not None:
@@ -258,8 +257,11 @@ def arrange(
     }
     dataset, places_of = annotated_dataset(
         name,
-        chosen,
+        [j.image for j in chosen],
+        [j.references for j in chosen],
         [j.references[0] if j.references else "" for j in chosen],
+        photographs=[j.source for j in chosen],
+        names={j.image: j.file for j in chosen if j.file},
         sources=sources,
         notes=notes,
         read=len(judged) if read is None else read,
@@ -268,13 +270,6 @@ def arrange(
     )
     facts["documents"] = len(dataset.corpus())
     return Judgments(name, title, protocol, tuple(chosen), dataset, places_of, dimensions, facts)
-
-
-def _require_unicode(name: str, judged: Sequence[JudgedCaption]) -> None:
-    for what in ("image", "system"):
-        texts = (getattr(j, what) for j in judged)
-        if half := next((text for text in texts if text and not is_unicode(text)), None):
-            raise InputError(f"{name}: the {what} {half!a} contains an unpaired surrogate")
 
 
 def own_captions_of(judged: Sequence[JudgedCaption]) -> list[str | None]:

@@ -19,13 +19,12 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.data.annotated_images import annotated_images
+from metaeval.data.annotated_images import annotated_dataset
 from metaeval.data.dataset import (
     CaptionDataset,
     ImageId,
     ImageSource,
     RecordCount,
-    items_by_references,
 )
 from metaeval.data.download import find_files
 from metaeval.data.identity import source_of_file
@@ -145,30 +144,25 @@ class ForcedChoice:
         The references of a pair depend on seed, draw and the pair's place only: fewer references
         are the first of more.
         """
-        items = items_by_references(self.image, self._drawn(n_references, draw, seed))
-        ids = items.image_ids
-        photographs = tuple((self.photographs or {}).get(image) for image in ids)
-        parts = annotated_images(
-            dict(zip(ids, photographs, strict=True)),
-            names=self.names,
+        references = self._drawn(n_references, draw, seed)
+        documents, places = annotated_dataset(
+            self.name,
+            self.image,
+            references,
+            [r[0] if r else "" for r in references],
+            photographs=[(self.photographs or {}).get(image) for image in self.image],
+            names=self.names or {},
+            sources=self.sources,
+            notes=self.notes,
+            read=self.records.read,
+            documents=[1] * len(self) if self.counts_pairs else None,
             images=self.images,
             instances=self.instances,
             data=self.data,
         )
-        documents = CaptionDataset(
-            self.name,
-            ids,
-            tuple(r[0] if r else "" for r in items.references),
-            items.references,
-            sources=self.sources,
-            notes=self.notes,
-            parts=parts,
-            image_source=photographs,
-            documents=items.sums([1] * len(self)) if self.counts_pairs else None,
-        )
         pair, side = np.tile(np.arange(len(self)), 2), np.repeat([0, 1], len(self))
         captions = [*self.first, *self.second]
-        return [ScoringTable(documents, np.tile(items.of_caption, 2), captions, pair, side)]
+        return [ScoringTable(documents, np.tile(places, 2), captions, pair, side)]
 
     def _drawn(self, n_references: int, draw: int, seed: int) -> Sequence[tuple[str, ...]]:
         """The references of each pair."""
@@ -211,7 +205,12 @@ def load_pascal50s(
     inputs = _variable(pairs, "new_input", files[PAIRS])
     category = _variable(pairs, "category", files[PAIRS])
     votes_of = _variable(triplets, "triplets", files[TRIPLETS])
-    _require_triplets(len(votes_of), len(inputs), len(category), files[TRIPLETS])
+    if len(inputs) != len(category) or len(votes_of) != VOTES * len(inputs):
+        raise InputError(
+            f"holds {len(votes_of):,} triplets for {len(inputs):,} pairs with {len(category):,} "
+            f"categories: {VOTES} triplets a pair are expected",
+            file=files[TRIPLETS],
+        )
     results = _direct(pairs, len(inputs), files[PAIRS], required=labels == "direct")
     tidy = Tidy()
     read = list(_read_pairs(inputs, category, votes_of, files, limit, tidy))
@@ -241,15 +240,6 @@ def load_pascal50s(
         photographs={image: source_of_file(image, "pascal") for image in images_of},
         names={image: image for image in images_of},
     )
-
-
-def _require_triplets(triplets: int, pairs: int, categories: int, file: Path) -> None:
-    if pairs != categories or triplets != VOTES * pairs:
-        raise InputError(
-            f"holds {triplets:,} triplets for {pairs:,} pairs with {categories:,} "
-            f"categories: {VOTES} triplets a pair are expected",
-            file=file,
-        )
 
 
 class _Pair(NamedTuple):

@@ -126,7 +126,12 @@ def load_table(
     )
     judged = reader.read(fields, notes)
     sources, note = sources_of_records(
-        judged, declared=image_source, collection=name, instances=instances, data=data
+        (j.image for j in judged),
+        {j.image: j.file for j in judged if j.file},
+        declared=image_source,
+        collection=name,
+        instances=instances,
+        data=data,
     )
     arranged = arrange(
         name,

@@ -13,8 +13,6 @@ from metaeval.data.identity import IdJoin, ImageIdRegistry, is_decimal, sources_
 from metaeval.data.own.tables import (
     FORMATS,
     Reading,
-    Table,
-    TableRow,
     read_json_or_lines,
     read_own_text,
     read_table,
@@ -199,8 +197,8 @@ def _read(
     column = _caption_column(table.rows[0].fields, fields)
     optional = ("image_path",) if column == "captions" else ("image_path", "references")
     renamed = rename_fields(table.rows, fields, ("image_id", column), path, notes, optional)
-    rows = [TableRow(where, record) for where, record in renamed]
-    return _table_rows(table._replace(rows=rows), column, tidy), table.sha256
+    rows = [Row(record, path, where, tidy) for where, record in renamed]
+    return _table_rows(rows, column, table.untyped), table.sha256
 
 
 def _is_header(line: str) -> bool:
@@ -255,7 +253,9 @@ def _karpathy(images: object, path: Path, split: str | None) -> Iterator[OwnCapt
 
 
 def token_lines(file: TextFile) -> Iterator[tuple[str, str, int, str]]:
-    """Of each line `FILE#NUMBER<tab>CAPTION` its place, FILE, NUMBER and CAPTION."""
+    """Of each line `FILE#NUMBER<tab>CAPTION` its place, FILE, NUMBER and CAPTION; InputError where
+    a FILE#NUMBER occurs twice."""
+    places: dict[tuple[str, int], str] = {}
     for number, line in enumerate(file.text.split("\n"), 1):
         if not line.strip():
             continue
@@ -266,7 +266,11 @@ def token_lines(file: TextFile) -> Iterator[tuple[str, str, int, str]]:
                 "is not FILE#NUMBER, a tab and a caption; a table with a header is a .csv file"
             )
             raise InputError(problem, file=file.path, record=where)
-        yield where, match[1], int(match[2]), match[3]
+        name, place = match[1], int(match[2])
+        if (first := places.setdefault((name, place), where)) != where:
+            problem = f"'{name}#{place}' occurs twice: {first} has it too"
+            raise InputError(problem, file=file.path, record=where, field="FILE#NUMBER")
+        yield where, name, place, match[3]
 
 
 def _token_captions(file: TextFile) -> Iterator[OwnCaption]:
@@ -276,19 +280,15 @@ def _token_captions(file: TextFile) -> Iterator[OwnCaption]:
     for where, name, place, text in token_lines(file):
         image = check_id(PurePosixPath(name).stem, file.path, where, "FILE")
         of_image = by_image.setdefault(registry.add(image, name, where), {})
-        if place in of_image:
-            problem = f"'{name}#{place}' occurs twice: {of_image[place].where} has it too"
-            raise InputError(problem, file=file.path, record=where, field="FILE#NUMBER")
         of_image[place] = OwnCaption(where, image, name, text)
     for of_image in by_image.values():
         yield from (of_image[place] for place in sorted(of_image))
 
 
-def _table_rows(table: Table, column: str, tidy: Tidy) -> Iterator[OwnCaption]:
-    rows = [Row(row.fields, table.path, row.where, tidy) for row in table.rows]
+def _table_rows(rows: Sequence[Row], column: str, untyped: bool) -> Iterator[OwnCaption]:
     ids = [row.id() for row in rows]
     # ids without types are numbers if all of them are
-    numbers = table.untyped and all(is_decimal(str(image)) for image in ids)
+    numbers = untyped and all(is_decimal(str(image)) for image in ids)
     listed: dict[ImageId, list[tuple[Row, str, tuple[str, ...]]]] = {}
     for row, written in zip(rows, ids, strict=True):
         image = int(written) if numbers else written

@@ -21,6 +21,7 @@ from metaeval.data.dataset import (
 from metaeval.data.identity import sources_of
 from metaeval.data.own.captions import images_by_id
 from metaeval.data.own.tables import read_table
+from metaeval.data.rows import Row
 from metaeval.data.tidy import Tidy
 from metaeval.errors import InputError
 from metaeval.readers.files import user_path
@@ -132,8 +133,8 @@ def _candidates(given: Any) -> tuple[list[ImageId], list[Any]]:
         return [_plain_id(i) for i in given["image_id"]], list(given["caption"])
     if isinstance(given, str | Path):
         table = read_table(user_path(given))
-        path, rows = table.path, table.rows
-        return [row.image_id(path) for row in rows], [row.cell("caption", path) for row in rows]
+        rows = [Row(row.fields, table.path, row.where, Tidy()) for row in table.rows]
+        return [row.id() for row in rows], [row.value("caption") for row in rows]
     if isinstance(given, Mapping):
         pairs = [(i, text) for i, value in given.items() for text in _listed(value)]
         return [_plain_id(i) for i, _ in pairs], [text for _, text in pairs]

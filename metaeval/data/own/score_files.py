@@ -21,7 +21,7 @@ from metaeval.data.fields import (
     unused_columns,
 )
 from metaeval.data.identity import IdJoin
-from metaeval.data.own.tables import Table, TableRow, read_table, table_files
+from metaeval.data.own.tables import Table, read_table, table_files
 from metaeval.data.rows import Row
 from metaeval.data.tidy import Tidy, count_captions, letters_and_digits
 from metaeval.errors import ConfigError, InputError
@@ -374,14 +374,14 @@ def _score_columns(
     InputError for a column of numbers that is not known to be one of scores.
     """
     known = _NOT_SCORES | {str(column) for column in check_fields(given, FIELDS).values()}
-    fields = dict.fromkeys(name for t in tables for row in t.rows for name in row.fields)
-    numbers: dict[str, TableRow | None] = {}
-    for name in fields:
-        if name in known or (declared and name not in declared):
-            continue
-        cells = [row for t in tables for row in t.rows if like_a_number(row.fields.get(name))]
-        if cells:
-            numbers[name] = cells[0]
+    records = [row.fields for table in tables for row in table.rows]
+    numbers = [
+        name
+        for name in dict.fromkeys(name for record in records for name in record)
+        if name not in known
+        and (not declared or name in declared)
+        and any(like_a_number(record.get(name)) for record in records)
+    ]
     path = tables[0].path
     for name in numbers:
         if not name.strip():  # an index that pandas wrote, or a name that was cut off
@@ -399,7 +399,7 @@ def _score_columns(
             f"scores: 'metric.scores.columns=[{','.join(numbers)}]'",
             file=path,
         )
-    return list(numbers)
+    return numbers
 
 
 def _declared_columns(files: str | Path | Sequence[str | Path]) -> frozenset[str]:

@@ -18,10 +18,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypedDict
 
-from metaeval.data.dataset import ImageId
 from metaeval.data.fields import Fields, common_columns, fields_in, is_common
 from metaeval.data.identity import is_decimal
-from metaeval.data.records import check_id, json_type
+from metaeval.data.records import json_type
 from metaeval.errors import ConfigError, InputError
 from metaeval.readers.files import (
     MOST_TEXT,
@@ -80,16 +79,6 @@ class TableRow(NamedTuple):
 
     where: str
     fields: dict[str, Any]
-
-    def cell(self, name: str, path: Path) -> Any:
-        """The record's value in a column; InputError if the column is missing."""
-        if name not in self.fields:
-            raise InputError("is missing", file=path, record=self.where, field=name)
-        return self.fields[name]
-
-    def image_id(self, path: Path, name: str = "image_id") -> ImageId:
-        """The id in a column; InputError for an invalid one."""
-        return check_id(self.cell(name, path), path, self.where, name)
 
 
 class Table(NamedTuple):

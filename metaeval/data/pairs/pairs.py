@@ -171,8 +171,11 @@ def arrange_pairs(
     facts["without_references"] = sum(not p.references for p in chosen)
     dataset, places = annotated_dataset(
         name,
-        chosen,
+        [p.image for p in chosen],
+        [p.references or () for p in chosen],
         [p.true for p in chosen],
+        photographs=[p.source for p in chosen],
+        names={p.image: p.file for p in chosen if p.file},
         sources={**sources, **coco.checksums},
         notes=[*notes, *coco.notes, *_notes(facts, near_copies)],
         read=facts["pairs_in_files"] if read is None else read,
@@ -331,7 +334,8 @@ def load_pairs_table(
     for where, record in rename_fields(table.rows, fields, REQUIRED, path, notes, OPTIONAL):
         pairs += _pairs(Row(record, path, where, tidy))
     sources, note = sources_of_records(
-        pairs,
+        (p.image for p in pairs),
+        {p.image: p.file for p in pairs if p.file},
         declared=image_source,
         collection=name,
         instances=options.get("instances"),

@@ -20,8 +20,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from metaeval.data.own.tables import Table, TableRow, read_table, table_files
-from metaeval.data.records import check_id
+from metaeval.data.own.tables import read_table, table_files
+from metaeval.data.rows import Row
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError
 from metaeval.metrics.judge.requests import UNKNOWN, Request, Usage
@@ -451,16 +451,17 @@ class ReplayFiles:
                     answer = Answer.from_record(row.fields, file=table.path, where=row.where)
                     add_answer(self.by_key, answer, table.path, row.where)
                 else:
-                    self._add(table, row, tidy)
+                    self._add(Row(row.fields, table.path, row.where, tidy))
 
-    def _add(self, table: Table, row: TableRow, tidy: Tidy) -> None:
-        image = check_id(_cell(table, row, _IMAGE), table.path, row.where, _IMAGE[0])
-        caption = tidy.read(
-            str(_cell(table, row, _CAPTION)), file=table.path, record=row.where, field="caption"
+    def _add(self, row: Row) -> None:
+        named, captioned = (
+            next((name for name in names if name in row.fields), names[0])
+            for names in (_IMAGE, _CAPTION)
         )
-        text = row.cell("answer", table.path)
+        image, written, text = row.id(named), str(row.value(captioned)), row.value("answer")
+        caption = row.tidy.read(written, file=row.path, record=row.where, field=captioned)
         if not isinstance(text, str | int | float | None):
-            raise InputError("is not text", file=table.path, record=row.where, field="answer")
+            raise row.error("is not text", "answer")
         of_item = self._by_item.setdefault((str(image), caption), [])
         identity = f"{self.sha256} {image} {caption} {len(of_item)}"
         of_item.append(
@@ -477,8 +478,3 @@ class ReplayFiles:
     def of_item(self, image_id: str, caption: str) -> list[Answer]:
         """All answers about a caption of an image."""
         return self._by_item.get((image_id, caption), [])
-
-
-def _cell(table: Table, row: TableRow, names: Sequence[str]) -> Any:
-    name = next((name for name in names if name in row.fields), names[0])
-    return row.cell(name, table.path)

@@ -3,16 +3,20 @@
 A bootstrap replicate weighs each unit (an image) by how often it was drawn; a permutation weighs
 the scores of one metric by 1 where they are kept and those of the other by 1 where they are
 swapped in. Both are the same sums, so both go through here.
+
+The docstring of every statistic says the definition, the tie rule, what happens to items without a
+score, the resampling unit of its interval, and the source.
 """
 
-from typing import Any, NamedTuple
+import math
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from metaeval.errors import InputError
 from metaeval.stats.correlation.kendall import centred_midranks, kendall
-from metaeval.stats.resampling.bootstrap import Buffers, map_chunks, replicates_at_a_time
+from metaeval.stats.resampling.bootstrap import map_chunks, replicates_at_a_time
 from metaeval.stats.resampling.items import (
     Floats,
     as_scores,
@@ -28,23 +32,29 @@ from metaeval.stats.resampling.weighted import (
     surplus_of_pairs,
 )
 
-# Spearman's rank correlation between the level of a caption and its score.
-#
-# The pattern of every statistic here: a function of arrays that returns a named tuple, whose
-# docstring says the definition, the tie rule, what happens to items without a score, the resampling
-# unit of its interval, and the source.
 
+def spearman(scores: npt.ArrayLike, levels: npt.ArrayLike) -> float:
+    """Spearman's ρ: Pearson's correlation of the ranks of the scores with the ranks of the levels.
 
-class Spearman(NamedTuple):
-    """What `spearman` returns.
+    In [-1, 1]; NaN where it is undefined: fewer than two items, all scores or all levels equal.
 
-    Attributes
+    With few levels there are long runs of equal levels, so ρ stays below 1 only by what the scores
+    get wrong *between* levels and by the spread they have *within* one: four levels of equal size,
+    all scores distinct and perfectly ordered, give √(15/16) ≈ 0.968. It is therefore not the
+    rank-order ρ of `metaeval.stats.correlation.rank_order`, which reaches 1 for such scores.
+
+    Parameters
     ----------
-    rho
-        The correlation, in [-1, 1]; NaN where it is undefined: fewer than two items, or all scores
-        equal, or all levels equal.
-    n
-        Number of scored items.
+    scores
+        float64 [n_images, n_sets], or any other shape. NaN = not scored.
+    levels
+        [n_sets], or the shape of `scores` (human judgements); more is better. Equal levels are one
+        level.
+
+    Raises
+    ------
+    InputError
+        For infinite scores, or shapes that do not fit.
 
     Notes
     -----
@@ -61,37 +71,6 @@ class Spearman(NamedTuple):
         C. Spearman (1904), The proof and measurement of association between two things, American
         Journal of Psychology 15; for ties, M. G. Kendall (1945), The treatment of ties in ranking
         problems, Biometrika 33. Equal to `scipy.stats.spearmanr` to 1e-12 (tested).
-    """
-
-    rho: float
-    n: int
-
-
-def spearman(scores: npt.ArrayLike, levels: npt.ArrayLike) -> Spearman:
-    """Spearman's ρ: Pearson's correlation of the ranks of the scores with the ranks of the levels.
-
-    With few levels there are long runs of equal levels, so ρ stays below 1 only by what the scores
-    get wrong *between* levels and by the spread they have *within* one: four levels of equal size,
-    all scores distinct and perfectly ordered, give √(15/16) ≈ 0.968. It is therefore not the
-    rank-order ρ of `metaeval.stats.correlation.rank_order`, which reaches 1 for such scores.
-
-    Parameters
-    ----------
-    scores
-        float64 [n_images, n_sets], or any other shape. NaN = not scored.
-    levels
-        [n_sets], or the shape of `scores` (human judgements); more is better. Equal levels are one
-        level.
-
-    Returns
-    -------
-    Spearman
-        `rho` and `n`.
-
-    Raises
-    ------
-    InputError
-        For infinite scores, or shapes that do not fit.
 
     Examples
     --------
@@ -99,41 +78,27 @@ def spearman(scores: npt.ArrayLike, levels: npt.ArrayLike) -> Spearman:
 
     >>> from metaeval.stats.correlation.correlations import spearman
     >>> scores = [[0.1, 0.5], [0.2, 0.6], [0.4, 0.3]]
-    >>> result = spearman(scores, levels=[0, 1])
-    >>> round(result.rho, 4), result.n
-    (0.6831, 6)
+    >>> round(spearman(scores, levels=[0, 1]), 4)
+    0.6831
     """
     items = scored_items(scores, levels)
     n = len(items.scores)
     if n < 2:
-        return Spearman(float("nan"), n)
+        return math.nan
     from scipy.stats import rankdata  # slow to import
 
     # The mean rank is (n + 1) / 2 with and without ties, so centring is exact.
     r, q = (rankdata(values) - (n + 1) / 2 for values in items)
     spread = float((r * r).sum()) * float((q * q).sum())
     if spread == 0:
-        return Spearman(float("nan"), n)
-    return Spearman(float((r * q).sum()) / spread**0.5, n)
+        return math.nan
+    return float((r * q).sum()) / spread**0.5
 
 
-class Pearson(NamedTuple):
-    """What `pearson` returns.
-
-    Attributes
-    ----------
-    r
-        In [-1, 1]; NaN where it is undefined: fewer than two items, or one side constant.
-    n
-        Number of scored items.
-    """
-
-    r: float
-    n: int
-
-
-def pearson(scores: npt.ArrayLike, levels: npt.ArrayLike) -> Pearson:
+def pearson(scores: npt.ArrayLike, levels: npt.ArrayLike) -> float:
     """Pearson's r: how well a straight line predicts one side from the other.
+
+    In [-1, 1]; NaN where it is undefined: fewer than two items, or one side constant.
 
     Parameters
     ----------
@@ -159,17 +124,16 @@ def pearson(scores: npt.ArrayLike, levels: npt.ArrayLike) -> Pearson:
     Examples
     --------
     >>> from metaeval.stats.correlation.correlations import pearson
-    >>> round(pearson([0.1, 0.2, 0.4, 0.3], [1, 2, 3, 4]).r, 4)
+    >>> round(pearson([0.1, 0.2, 0.4, 0.3], [1, 2, 3, 4]), 4)
     0.8
     """
     x, y = scored_items(scores, levels)
-    n = len(x)
     # A constant has a spread of exactly zero only if its mean comes out exact: compare instead.
-    if n < 2 or (x == x[0]).all() or (y == y[0]).all():
-        return Pearson(float("nan"), n)
+    if len(x) < 2 or (x == x[0]).all() or (y == y[0]).all():
+        return math.nan
     x, y = centred(x), centred(y)
     r = float((x * y).sum()) / (float((x * x).sum()) ** 0.5 * float((y * y).sum()) ** 0.5)
-    return Pearson(max(-1.0, min(1.0, r)), n)
+    return max(-1.0, min(1.0, r))
 
 
 NAMES = ("pearson", "spearman", "kendall_tau_b", "kendall_tau_c")
@@ -178,35 +142,29 @@ FEW_LEVELS = 64  # with more, tables of scores by levels grow heavier than sorti
 _COARSE = 1000  # distinct scores; with more, a weighting never holds fewer of them than levels
 
 
-class Correlations(NamedTuple):
-    """Four correlations, float64 [r] each; NaN where one is undefined."""
-
-    pearson: Floats
-    spearman: Floats
-    kendall_tau_b: Floats
-    kendall_tau_c: Floats
+Value = TypeVar("Value")
 
 
-class CorrelationValues(NamedTuple):
-    """Four correlations; NaN where one is undefined."""
+class Correlations(NamedTuple, Generic[Value]):
+    """Four correlations: numbers, or float64 [r] each; NaN where one is undefined."""
 
-    pearson: float
-    spearman: float
-    kendall_tau_b: float
-    kendall_tau_c: float
+    pearson: Value
+    spearman: Value
+    kendall_tau_b: Value
+    kendall_tau_c: Value
 
 
-def correlations(scores: npt.ArrayLike, human: npt.ArrayLike) -> CorrelationValues:
+def correlations(scores: npt.ArrayLike, human: npt.ArrayLike) -> Correlations[float]:
     """All four correlations of n scores with n judgements.
 
     >>> [round(value, 3) for value in correlations([0.1, 0.2, 0.4, 0.3], [1, 2, 2, 3])]
     [0.632, 0.632, 0.548, 0.562]
     """
-    return CorrelationValues(
-        pearson=pearson(scores, human).r,
-        spearman=spearman(scores, human).rho,
-        kendall_tau_b=kendall(scores, human, "b").tau,
-        kendall_tau_c=kendall(scores, human, "c").tau,
+    return Correlations(
+        pearson=pearson(scores, human),
+        spearman=spearman(scores, human),
+        kendall_tau_b=kendall(scores, human, "b"),
+        kendall_tau_c=kendall(scores, human, "c"),
     )
 
 
@@ -271,7 +229,9 @@ class WeightedCorrelations:
         parts = [np.ones(len(x)), x, y, x * x, y * y, x * y]
         return np.array([np.bincount(self._unit, p, minlength=self._n_units) for p in parts])
 
-    def of(self, weights: npt.NDArray[np.integer], threads: int | None = None) -> Correlations:
+    def of(
+        self, weights: npt.NDArray[np.integer], threads: int | None = None
+    ) -> Correlations[Floats]:
         """The correlations for integer weights [r, n_units], float64 [r] each.
 
         `threads` as in `map_chunks`; no number depends on it.
@@ -283,18 +243,16 @@ class WeightedCorrelations:
         if self._items and {"kendall_tau_b", "kendall_tau_c"} & set(self._names):
             surplus = surplus_of_pairs(self._x, self._y, self._unit, weights)
 
-        def chunk(start: int, buffers: Buffers) -> list[Floats]:
+        def chunk(start: int) -> list[Floats]:
             part = slice(start, start + _CHUNK)
-            return self._chunk(weights[part], surplus[part], buffers)
+            return self._chunk(weights[part], surplus[part])
 
         parts = map_chunks(chunk, range(0, len(weights), _CHUNK), threads)
         if not parts:
             return Correlations(*[np.empty(0)] * 4)
         return Correlations(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
-    def _chunk(
-        self, weights: npt.NDArray[np.integer], surplus: Floats, buffers: Buffers
-    ) -> list[Floats]:
+    def _chunk(self, weights: npt.NDArray[np.integer], surplus: Floats) -> list[Floats]:
         r = len(weights)
         undefined = np.full(r, np.nan)
         linear = self._pearson(weights) if "pearson" in self._names else undefined
@@ -304,20 +262,14 @@ class WeightedCorrelations:
             return [linear, undefined, undefined, undefined]
         size = replicates_at_a_time(len(self._x))
         parts = [
-            self._rank_sums(weights[start : start + size], self._order, buffers)
+            self._rank_sums(weights[start : start + size], self._order)
             for start in range(0, r, size)
         ]
         return [linear, *(np.concatenate(column) for column in zip(*parts, strict=True))]
 
-    def _rank_sums(
-        self, weights: npt.NDArray[np.integer], order: WeightedOrder, buffers: Buffers
-    ) -> list[Floats]:
+    def _rank_sums(self, weights: npt.NDArray[np.integer], order: WeightedOrder) -> list[Floats]:
         """Spearman's ρ, τ-b and τ-c by sums over the order of the scores."""
-        # A product of two sizes is the greatest sum of whole numbers: at most (n / 2)². Where
-        # int32 does not hold it, float64 does, exactly, and quicker than int64.
-        heaviest = int((weights @ np.bincount(self._unit, minlength=self._n_units)).max())
-        dtype = np.int32 if heaviest**2 / 4 < np.iinfo(np.int32).max else np.float64
-        sums = order.sums(pad_weights(weights.T, dtype, buffers), buffers, prefixes=False)
+        sums = order.sums(pad_weights(weights.T), prefixes=False)
         ranks = rank_correlations(sums)
         coarsest = (sums.sizes > 0).sum(axis=0).astype(np.float64)
         if order.n_values <= _COARSE:  # the scores may be the coarser side

@@ -27,30 +27,16 @@ def concordance(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[int, int, int]:
         for code in (encode(values)[1] for values in (x, y))
     )
     size = math.sqrt(untied_x) * math.sqrt(untied_y)
-    return round(kendall(x, y).tau * size) if size else 0, untied_x, untied_y
+    return round(kendall(x, y) * size) if size else 0, untied_x, untied_y
 
 
 Variant = Literal["b", "c"]
 
 
-class Kendall(NamedTuple):
-    """What `kendall` returns.
-
-    Attributes
-    ----------
-    tau
-        In [-1, 1]; NaN where it is undefined (all scores or all levels equal, or fewer than two
-        items).
-    n
-        Number of scored items.
-    """
-
-    tau: float
-    n: int
-
-
-def kendall(scores: npt.ArrayLike, levels: npt.ArrayLike, variant: Variant = "b") -> Kendall:
+def kendall(scores: npt.ArrayLike, levels: npt.ArrayLike, variant: Variant = "b") -> float:
     """Kendall's τ-b or τ-c over all pairs of scored items, of the same image or not.
+
+    In [-1, 1]; NaN where it is undefined: all scores or all levels equal, or fewer than two items.
 
     Parameters
     ----------
@@ -84,15 +70,15 @@ def kendall(scores: npt.ArrayLike, levels: npt.ArrayLike, variant: Variant = "b"
     --------
     >>> from metaeval.stats.correlation.kendall import kendall
     >>> scores = [[0.1, 0.5], [0.2, 0.6], [0.4, 0.3]]
-    >>> round(kendall(scores, [0, 1]).tau, 4), round(kendall(scores, [0, 1], "c").tau, 4)
+    >>> round(kendall(scores, [0, 1]), 4), round(kendall(scores, [0, 1], "c"), 4)
     (0.6025, 0.7778)
     """
     x, y = scored_items(scores, levels)
     if not len(x) or (x == x[0]).all() or (y == y[0]).all():
-        return Kendall(float("nan"), len(x))
+        return math.nan
     from scipy.stats import kendalltau  # slow to import
 
-    return Kendall(float(kendalltau(x, y, variant=variant).statistic), len(x))
+    return float(kendalltau(x, y, variant=variant).statistic)
 
 
 def tied_pairs(blocks: Ints) -> int:

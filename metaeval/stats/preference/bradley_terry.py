@@ -2,14 +2,13 @@
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from metaeval.errors import InputError
 from metaeval.stats.resampling.bootstrap import (
-    Array,
     IntervalEstimate,
     bootstrap_counts,
     percentile_intervals,
@@ -158,7 +157,7 @@ def _fits(
     first, second = rows[:, :2].astype(np.intp).T
     columns = np.hstack([systems[first] - systems[second], rows[:, 3:]])
 
-    def fit(times: Array, start: tuple[Floats, float] | None) -> tuple[Floats, float]:
+    def fit(times: npt.NDArray[Any], start: tuple[Floats, float] | None) -> tuple[Floats, float]:
         return _fit(
             columns,
             rows[:, 2],

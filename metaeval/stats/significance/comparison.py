@@ -354,31 +354,6 @@ def _least_exceeded(best: str, controls: Sequence[str], above: Callable[[str], f
     return next((name for name, gap in known.items() if gap == least), best)
 
 
-def cliques(order: Sequence[str], linked: Mapping[str, set[str]]) -> list[list[str]]:
-    """The maximal groups of two or more names that are all linked (Bron and Kerbosch 1973, with
-    the pivot of Tomita et al. 2006).
-
-    >>> cliques(["x", "y", "z"], {"x": {"y"}, "y": {"x", "z"}, "z": {"y"}})
-    [['x', 'y'], ['y', 'z']]
-    """
-    groups: list[list[str]] = []
-
-    def grow(group: list[str], candidates: set[str], past: set[str]) -> None:
-        if not candidates and not past:
-            groups.append(sorted(group, key=order.index))
-            return
-        # a maximal group has the pivot, or a name that is not linked with it; without a pivot,
-        # forty names that are all linked take 2^40 steps
-        pivot = max(sorted(candidates | past), key=lambda name: len(candidates & linked[name]))
-        for name in sorted(candidates - linked[pivot], key=order.index):
-            grow([*group, name], candidates & linked[name], past & linked[name])
-            candidates = candidates - {name}
-            past = past | {name}
-
-    grow([], set(order), set())
-    return sorted((g for g in groups if len(g) > 1), key=lambda g: [order.index(n) for n in g])
-
-
 def _best_of(values: Mapping[str, float], names: Sequence[str]) -> str:
     """The name with the highest value; one with NaN only where all have NaN."""
     return max(names, key=lambda name: (not math.isnan(values[name]), values[name]))

@@ -271,7 +271,7 @@ def williams_test(a: npt.ArrayLike, b: npt.ArrayLike, human: npt.ArrayLike) -> W
     require_aligned(scores=x, others=y, judgements=z)
     complete = ~(np.isnan(x) | np.isnan(y) | np.isnan(z))
     x, y, z = x[complete], y[complete], z[complete]
-    return williams(pearson(x, z).r, pearson(y, z).r, pearson(x, y).r, len(x))
+    return williams(pearson(x, z), pearson(y, z), pearson(x, y), len(x))
 
 
 def williams_interval(

@@ -11,10 +11,10 @@ import numpy as np
 from metaeval.experiments.measure import Items, MeanOutcome, Outcomes, measure
 from metaeval.experiments.trust.result import ItemRun, gathered
 from metaeval.experiments.trust.verdicts import Rules, Use, Uses
-from metaeval.results.base import MetricResult, TrainingRecord
+from metaeval.results.base import MetricResult
 from metaeval.results.measured import Extra, MeasuredResult
 from metaeval.results.run import Measure
-from metaeval.runs.records import ScoreColumn
+from metaeval.runs.records import ScoreColumn, TrainingFacts
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
 from metaeval.stats.resampling.items import Floats
 
@@ -82,7 +82,7 @@ def item_run(
             family=name.lower(),
             signature=f"{name}|v:1",
             statistics=measured.of(name),
-            training=TrainingRecord(chosen_on=("arena",)) if name in trained else None,
+            training=TrainingFacts(chosen_on=("arena",)) if name in trained else None,
         )
         for name, column in known.items()
     )

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from metaeval.results.base import MetricResult, Status, TrainingRecord
+from metaeval.results.base import MetricResult, Status
 from metaeval.results.measured import MeasuredResult
 from metaeval.results.sentences import training_footnotes
-from metaeval.runs.records import CaptionModel, ScoreColumn
+from metaeval.runs.records import CaptionModel, ScoreColumn, TrainingFacts
 
 MINILM = CaptionModel("MiniLM", {"COCO": 828395, "Flickr30k": 317695})
 
@@ -17,7 +17,7 @@ def metric(
 ) -> MetricResult:
     return MetricResult(
         column=ScoreColumn(name, **column), family="x", status=status,
-        training=None if training is None else TrainingRecord(**training),
+        training=None if training is None else TrainingFacts(**training),
     )  # fmt: skip
 
 

@@ -47,13 +47,12 @@ def test_spearman_and_kendall_equal_scipy(table) -> None:
     scores, levels = table
     x, y = scored_items(scores, levels)
     rho, tau = spearman(scores, levels), kendall(scores, levels)
-    assert rho.n == tau.n == np.isfinite(scores).sum()
     if len(x) < 2:
-        assert math.isnan(rho.rho)
-        assert math.isnan(tau.tau)
+        assert math.isnan(rho)
+        assert math.isnan(tau)
         return
-    same(rho.rho, stats.spearmanr(x, y).statistic)
-    same(tau.tau, stats.kendalltau(x, y, variant="b").statistic)
+    same(rho, stats.spearmanr(x, y).statistic)
+    same(tau, stats.kendalltau(x, y, variant="b").statistic)
 
 
 @given(
@@ -217,15 +216,14 @@ def test_judgements_of_single_captions_equal_scipy(data) -> None:
     scored = ~np.isnan(scores)
     x, y = scores[scored], human[scored]
     r, tau = pearson(scores, human), kendall(scores, human, "c")
-    assert r.n == tau.n == scored.sum()
     if len(x) < 2 or len(set(x)) < 2 or len(set(y)) < 2:
-        assert math.isnan(r.r)
-        assert math.isnan(tau.tau)
+        assert math.isnan(r)
+        assert math.isnan(tau)
         return
-    same(tau.tau, stats.kendalltau(x, y, variant="c").statistic)
-    same(spearman(scores, human).rho, stats.spearmanr(x, y).statistic)
+    same(tau, stats.kendalltau(x, y, variant="c").statistic)
+    same(spearman(scores, human), stats.spearmanr(x, y).statistic)
     if np.ptp(x) > 1e-6:  # below that scipy itself warns of roundings
-        assert r.r == pytest.approx(stats.pearsonr(x, y).statistic, abs=1e-9)
+        assert r == pytest.approx(stats.pearsonr(x, y).statistic, abs=1e-9)
 
 
 def test_replicates_do_not_depend_on_threads() -> None:
@@ -245,7 +243,7 @@ def test_weighted_correlations_compute_only_what_is_requested() -> None:
     rng = np.random.default_rng(2)
     x, y, unit = rng.normal(size=30), rng.integers(3, size=30), rng.integers(4, size=30)
     one = WeightedCorrelations(x, y, unit, 4, names=("pearson",)).of(np.ones((2, 4), dtype=int))
-    assert one.pearson == pytest.approx([pearson(x, y).r] * 2, abs=TOLERANCE)
+    assert one.pearson == pytest.approx([pearson(x, y)] * 2, abs=TOLERANCE)
     assert np.isnan(one.kendall_tau_b).all()
 
 

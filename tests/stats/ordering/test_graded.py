@@ -77,7 +77,7 @@ def test_equal_levels_are_pooled() -> None:
     record = graded_statistics(scores()[:, :3], [0, 1, 1], names, replicates=50)
     (step,) = record.adjacent_auc
     assert (step.lower, step.upper) == ("a", "b + c")
-    assert record.spearman_rho.value == spearman(scores()[:, :3], [0, 1, 1]).rho
+    assert record.spearman_rho.value == spearman(scores()[:, :3], [0, 1, 1])
 
 
 def test_the_parts_are_those_of_a_least_squares_fit() -> None:

@@ -14,7 +14,6 @@ from metaeval.stats.resampling.items import Floats
 from metaeval.stats.significance.comparison import (
     PairTest,
     against_best_control,
-    cliques,
     compare,
     holm,
     is_significant,
@@ -325,21 +324,6 @@ def test_a_metric_with_gaps_meets_the_best_control_on_its_own_items():
     above |= dict.fromkeys(above, NAN)
     against(["Grounded"])
     assert asked == [("all", "Grounded", "Length")]
-
-
-@pytest.mark.parametrize("share", [0.0, 0.3, 0.7, 0.95, 1.0])
-@pytest.mark.parametrize("n", [1, 7, 40])
-def test_groups_of_names_that_are_all_linked(n: int, share: float) -> None:
-    """By networkx; forty names of which all are linked took 2^40 steps."""
-    networkx = pytest.importorskip("networkx")
-    names = [f"m{k:02}" for k in range(n)]
-    graph = networkx.gnp_random_graph(n, share, seed=n)
-    linked = {name: {names[j] for j in graph[k]} for k, name in enumerate(names)}
-    expected = {frozenset(names[k] for k in group) for group in networkx.find_cliques(graph)}
-    groups = cliques(names, linked)
-    assert {frozenset(group) for group in groups} == {group for group in expected if len(group) > 1}
-    assert groups == sorted(groups)
-    assert all(group == sorted(group) for group in groups)
 
 
 def two_systems(n: int, gap: float, seed: int = 0) -> tuple[Floats, Floats]:

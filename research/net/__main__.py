@@ -1,6 +1,6 @@
 """Reference runs of two commits, compared number by number: scores, measures, statistics, tables.
 
-    python -m benchmarks.net OLD NEW [--only NAME …]
+    python -m research.net OLD NEW [--only NAME …]
 
 makes the runs of each commit with that commit's code (in `build/net/COMMIT/`, kept between calls)
 and prints for each run "equal" or what differs. "." is the working tree, whose runs are made anew.

@@ -1,6 +1,6 @@
 """What papers on captioning report: counts of the survey that comes with the reformulations.
 
-    python -m benchmarks.numbers.usage [FILE]
+    python -m research.metric_usage [FILE]
 
 Of `metric_usage.csv` (Berger et al. 2025; by default in METAEVAL_DATA): in how many papers each of
 six metrics is named, and how many papers with a human evaluation report a significance test or the
