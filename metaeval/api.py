@@ -23,7 +23,7 @@ from omegaconf import DictConfig, ListConfig, OmegaConf
 
 from metaeval.compute.networks import keep_networks
 from metaeval.config import CONTROLS, build, component, compose_config, selected
-from metaeval.corruptions.base import Corruption
+from metaeval.corruptions.base import Corrupted, Corruption
 from metaeval.data.dataset import CaptionDataset, ImageId, Objects
 from metaeval.data.own.given import GivenCaptions, given_captions
 from metaeval.data.tidy import Tidy
@@ -285,7 +285,12 @@ def corrupt(
     dataset, order = _to_corrupt(captions, corpus or ())
     if (absent := changes.missing(dataset)) is not None:
         raise ConfigError(f"corruption '{corruption}' cannot run: {absent}")
-    changed = changes.apply(dataset, seed)
+    table = _changes_table(dataset, changes.apply(dataset, seed))
+    return table.loc[order].reset_index(drop=True)
+
+
+def _changes_table(dataset: CaptionDataset, changed: Iterable[Corrupted]) -> pd.DataFrame:
+    """A row a caption, by image ids."""
     rows = [
         {
             "image_id": image_id,
@@ -298,8 +303,7 @@ def corrupt(
         }
         for image_id, source, each in zip(dataset.image_ids, dataset.human, changed, strict=True)
     ]
-    table = pd.DataFrame(rows, index=pd.Index(dataset.image_ids))
-    return table.loc[order].reset_index(drop=True)
+    return pd.DataFrame(rows, index=pd.Index(dataset.image_ids))
 
 
 def _to_corrupt(

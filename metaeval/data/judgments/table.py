@@ -124,15 +124,12 @@ def load_table(
         read_references(more_references, notes, fields),
         higher_is_better,
     )
-    judged = reader.read(fields, notes)
+    judged, at = reader.read(fields, notes), {"instances": instances, "data": data}
     sources, note = sources_of_records(
         (j.image for j in judged),
         {j.image: j.file for j in judged if j.file},
-        declared=image_source,
-        collection=name,
-        instances=instances,
-        data=data,
-    )
+        declared=image_source, collection=name, **at,
+    )  # fmt: skip
     arranged = arrange(
         name,
         name,
@@ -142,9 +139,8 @@ def load_table(
         notes=[*reader.tidy.notes(), *notes, *note],
         limit=limit,
         read=reader.n_read,
-        instances=instances,
         images=images,
-        data=data,
+        **at,
     )
     documents = replace(arranged.dataset, language=language)
     return replace(arranged, dataset=documents, higher_is_better=higher_is_better)

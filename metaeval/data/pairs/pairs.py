@@ -179,10 +179,8 @@ def arrange_pairs(
         sources={**sources, **coco.checksums},
         notes=[*notes, *coco.notes, *_notes(facts, near_copies)],
         read=facts["pairs_in_files"] if read is None else read,
-        instances=options.get("instances"),
-        images=options.get("images"),
-        data=options.get("data"),
-    )
+        instances=options.get("instances"), images=options.get("images"), data=options.get("data"),
+    )  # fmt: skip
     kinds = tuple(dict.fromkeys(p.kind for p in chosen))
     facts["documents"] = len(dataset.corpus())
     return CaptionPairs(name, title, tuple(chosen), dataset, places, kinds, facts)

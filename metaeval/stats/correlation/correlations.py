@@ -138,7 +138,9 @@ def pearson(scores: npt.ArrayLike, levels: npt.ArrayLike) -> float:
 
 NAMES = ("pearson", "spearman", "kendall_tau_b", "kendall_tau_c")
 _CHUNK = 128  # weightings at a time
-FEW_LEVELS = 64  # with more, tables of scores by levels grow heavier than sorting
+# items for each pair of levels: with fewer, counts of pairs of levels take longer than all pairs of
+# items
+PER_PAIR = 10
 _COARSE = 1000  # distinct scores; with more, a weighting never holds fewer of them than levels
 
 
@@ -188,9 +190,9 @@ class WeightedCorrelations:
     Notes
     -----
     Ties, missing scores and undefined values as in `pearson`, `spearman`, `kendall`.
-    Rank correlations are exact integer sums: of tables of scores by judgements while there are at
-    most 64 distinct judgements (`WeightedOrder`); otherwise of all pairs of items for Kendall's τ,
-    in O(n²) time.
+    Rank correlations are exact integer sums: of tables of scores by judgements where these have few
+    levels, k² ≤ n / 10 (`WeightedOrder`); otherwise of all pairs of items for Kendall's τ, in O(n²)
+    time.
     """
 
     def __init__(
@@ -212,7 +214,7 @@ class WeightedCorrelations:
         levels, level = encode(self._y)
         self._order: WeightedOrder | None = None
         self._items: list[Any] = []  # of x and of y, [values, n_units]: items of a unit by value
-        if self._ranks and 1 < len(levels) <= FEW_LEVELS:
+        if self._ranks and len(levels) > 1 and PER_PAIR * len(levels) ** 2 <= len(self._y):
             self._order = WeightedOrder(self._x, self._unit, level, n_units, len(levels))
         elif self._ranks and len(levels) > 1:
             from scipy.sparse import csr_array  # slow to import
