@@ -74,12 +74,19 @@ def run_command(
         )
 
 
+def command(
+    *arguments: str, cwd: Path, env: Mapping[str, str] | None = None, code: int = 0
+) -> subprocess.CompletedProcess[str]:
+    """`python -m metaeval ARGUMENTS`, as `run_command` has it, which must end with this code."""
+    done = run_command("metaeval", *arguments, cwd=cwd, env=env)
+    assert done.returncode == code, done.stderr
+    return done
+
+
 def run_experiment(experiment: str, out: Path, **options: Any) -> metaeval.Run:
     """`metaeval.run(experiment, out=out, …)`, forked; what it prints goes to standard output."""
     arguments = (f"experiment={experiment}", *override_texts(options), f"hydra.run.dir={out}")
-    done = run_command("metaeval", *arguments, cwd=ROOT, env={})
-    assert done.returncode == 0, done.stderr
-    print(done.stdout)
+    print(command(*arguments, cwd=ROOT, env={}).stdout)
     return metaeval.load_run(out)
 
 

@@ -2,9 +2,11 @@
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from metaeval.config import compose_config
 from metaeval.experiments.run import run_configured
@@ -21,6 +23,29 @@ def write_lines(path: Path, records: Iterable[Any]) -> Path:
 def write_json(path: Path, value: Any) -> Path:
     path.write_text(json.dumps(value))
     return path
+
+
+def write_texts(folder: Path, texts: Mapping[str, str]) -> Path:
+    """Files by their paths in the folder, which is returned."""
+    for name, text in texts.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return folder
+
+
+def write_captions(path: Path, captions: Mapping[Any, Iterable[str]]) -> Path:
+    """A captions file in COCO's format: image → its captions."""
+    texts = [(i, text) for i, several in captions.items() for text in several]
+    annotations = [{"id": k, "image_id": i, "caption": text} for k, (i, text) in enumerate(texts)]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return write_json(path, {"images": [{"id": i} for i in captions], "annotations": annotations})
+
+
+def in_data(root: Path, name: str) -> Path:
+    """A path in the data folder; without it the test is skipped."""
+    if not (root / name).exists():
+        pytest.skip(f"METAEVAL_DATA has no {name}")
+    return root / name
 
 
 CONTROLS = re.compile(r"metrics?=.*(control|length|random_score|brevity|bigram|_labels|_copy)")

@@ -6,7 +6,7 @@ import math
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
@@ -28,8 +28,8 @@ from metaeval.metrics.ngram.rouge import RougeL
 from metaeval.results.files import write_info, write_result
 from metaeval.results.run import ExperimentInfo, RunInfo
 from tests.experiments.trust.trust_cases import cell_of, item_run, trust_result
-from tests.forked import run_command
-from tests.shared import write_json
+from tests.forked import command
+from tests.shared import write_captions, write_json
 
 GTS = {
     7: ["two dogs run over the grass .", "dogs are running"],
@@ -52,21 +52,13 @@ def test_the_examples_are_true() -> None:
     assert done.attempted >= 8 > done.failed == 0
 
 
-def captions_file(folder: Path, references: Mapping[int, Sequence[str]]) -> Path:
-    """References in COCO's format."""
-    texts = [(i, text) for i, several in references.items() for text in several]
-    annotations = [{"id": k, "image_id": i, "caption": text} for k, (i, text) in enumerate(texts)]
-    content = {"images": [{"id": i} for i in references], "annotations": annotations}
-    return write_json(folder / "captions_own.json", content)
-
-
 def test_all_forms_of_input_give_the_same_scores(tmp_path: Path) -> None:
     metrics = ["bleu", "rouge_l", "cider"]
     by_list = metaeval.score(CAPTIONS, REFERENCES, metrics=metrics).table.iloc[:, 2:]
     assert len(by_list.columns) == 6
     table = pd.DataFrame({"image_id": list(RES), "caption": CAPTIONS})
     results = write_json(tmp_path / "results.json", table.to_dict("records"))
-    captions = captions_file(tmp_path, GTS)
+    captions = write_captions(tmp_path / "captions_own.json", GTS)
     for candidates, references in [
         (RES, GTS),
         ({i: texts[0] for i, texts in RES.items()}, GTS),
@@ -316,9 +308,8 @@ def test_a_run_is_the_commands(folder: Path) -> None:
     assert set(run.captions["set"]) == {"Shuffle 100%", "Shuffle 50%", "Shuffle 25%", "Human"}
     facts = (run.directory, len(run.scores), run.config["dataset"]["limit"])
     assert facts == (Path("it's [here]"), 20 * 4, 20)
-    command = ["experiment=shuffle", "metrics=[rouge_l]", "dataset=scenes", "dataset.limit=20"]
-    done = run_command("metaeval", *command, "stats.replicates=20", "hydra.run.dir=OUT", cwd=folder)
-    assert done.returncode == 0, done.stderr
+    given = ["experiment=shuffle", "metrics=[rouge_l]", "dataset=scenes", "dataset.limit=20"]
+    command(*given, "stats.replicates=20", "hydra.run.dir=OUT", cwd=folder)
     same = metaeval.load_run("OUT")
     pd.testing.assert_frame_equal(same.scores, run.scores)
     one, other = ((each.directory / "statistics.json").read_bytes() for each in (run, same))

@@ -117,6 +117,10 @@ def test_the_same_command_gives_the_same_bytes_and_another_seed_does_not(tmp_pat
         (("experiment=replace", "corruption.rates=[0.5,0.5]"), "have the same name in tables"),
         (("experiment=replace", "no_such_key=1"), "no_such_key"),
         (("experiment=graded",), "no corruption chosen"),
+        (
+            ("experiment=replace", "dataset=own", "dataset.file=${PWD}/mine.csv"),
+            "metaeval: dataset.file: Interpolation key 'PWD' not found",
+        ),
         (("experiment=replace", "dataset=coco_val2017", "dataset.root=nowhere"), "nowhere"),
         (("experiment=replace", "dataset=coco", "dataset.captions=bad.json"), "bad.json"),
     ],
@@ -182,11 +186,3 @@ def test_a_run_without_any_scores_is_not_done(
     record = results.read_run_json(tmp_path / "OUT" / results.RUN)
     assert (record["status"], record["error"][: len(reason)]) == ("failed", reason)
     assert (tmp_path / "OUT" / results.STATISTICS).exists()
-
-
-def test_a_reference_to_nothing_is_a_line(tmp_path: Path) -> None:
-    arguments = ("experiment=replace", "dataset=own", "metrics=[bleu]", "hydra.run.dir=OUT")
-    line = refusal(*arguments, "dataset.file=${PWD}/mine.csv", cwd=tmp_path)
-    assert line == "metaeval: dataset.file: Interpolation key 'PWD' not found\n"
-    record = results.read_run_json(tmp_path / "OUT" / results.RUN)
-    assert "dataset.file=${PWD}/mine.csv" in record["overrides"]

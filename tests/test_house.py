@@ -87,8 +87,16 @@ SLOW = ["matplotlib", "nltk", "pandas", "scipy", "scipy.stats", "seaborn", "torc
 @pytest.mark.parametrize(
     ("command", "needed"),
     [
-        (["-c", "import metaeval"], []),
         (["-m", "metaeval", "--help"], []),
+        # options of all metrics are checked in every run
+        (
+            [
+                "-c",
+                "import metaeval.config as c, metaeval.schema as s; "
+                "s.check_config(c.compose_config(['experiment=judgments']))",
+            ],
+            SLOW[:-1],
+        ),
         # of a run in which all is known: it neither draws nor loads a network
         (["-c", "import metaeval.experiments.run, metaeval.reports.graded.page"], SLOW[2:4]),
     ],

@@ -22,10 +22,6 @@ def users_packages(folder: Path) -> None:
     for name in NAMES:
         (folder / name).mkdir()
         (folder / name / "__init__.py").write_text("owner = 'the user'\n")
-    (folder / "experiments" / "mymetric.py").write_text(
-        "def score(candidates: list[str]) -> list[float]:\n"
-        "    return [float(len(text)) for text in candidates]\n"
-    )
 
 
 def python(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -49,29 +45,6 @@ def test_a_program_with_packages_of_these_names_uses_the_library(tmp_path: Path)
     applied, owners, where = done.stdout.split("\n")[:3]
     assert (applied, owners) == ("True", ";".join(["the user"] * 4))
     assert where.startswith(str(Path(metaeval.__file__).parent))
-
-
-@pytest.mark.slow
-def test_the_command_runs_a_metric_from_the_users_experiments_package(tmp_path: Path) -> None:
-    users_packages(tmp_path)
-    done = python(
-        tmp_path,
-        "-m",
-        "metaeval",
-        "experiment=replace",
-        "dataset=scenes",
-        "dataset.limit=20",
-        "metric=[bleu,callable]",
-        "metric.callable.function=experiments.mymetric.score",
-        "report=none",
-        "hydra.run.dir=out",
-        f"paths.cache={tmp_path / 'cache'}",
-    )
-    assert done.returncode == 0, done.stderr
-    scores = metaeval.load_run(tmp_path / "out").scores
-    users = scores[scores["metric"] == "score"]
-    assert users["score"].min() > 0
-    assert scores["metric"].str.startswith("BLEU").any()
 
 
 def test_importing_the_library_imports_no_dependency(tmp_path: Path) -> None:

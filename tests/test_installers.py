@@ -1,15 +1,13 @@
 """The installers, against a server on this machine and against local copies."""
 
-import functools
 import hashlib
 import re
-import threading
 import zipfile
 from collections.abc import Iterator
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from werkzeug import Request, Response
 
 from metaeval.compute import device
 from metaeval.config import compose_config
@@ -20,6 +18,7 @@ from metaeval.doctor import INSTALLERS, MODELS, examine
 from metaeval.errors import InputError
 from metaeval.metrics.clipscore import weights as install_clip
 from metaeval.text.transformers import hub as install
+from tests.loopback import Endpoint
 
 
 @pytest.fixture
@@ -28,22 +27,17 @@ def server(tmp_path: Path) -> Iterator[tuple[Path, str]]:
     root = tmp_path / "served"
     root.mkdir()
 
-    class Quiet(SimpleHTTPRequestHandler):
-        def log_message(self, format: str, *args: object) -> None:
-            pass
+    def serve(request: Request) -> Response:
+        file = root / request.path[1:]
+        stated = file.with_name(f"{file.name}.etag")  # the hub's metadata of a file
+        headers = {}
+        if stated.is_file():
+            headers = {"ETag": f'"{stated.read_text()}"', "X-Repo-Commit": install.REVISION}
+        return Response(file.read_bytes(), headers=headers)
 
-        def end_headers(self) -> None:
-            stated = Path(self.translate_path(self.path) + ".etag")
-            if stated.is_file():  # the hub's metadata of a file
-                self.send_header("ETag", f'"{stated.read_text()}"')
-                self.send_header("X-Repo-Commit", install.REVISION)
-            super().end_headers()
-
-    httpd = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(root)))
-    threading.Thread(target=httpd.serve_forever, daemon=True).start()
-    yield root, f"http://127.0.0.1:{httpd.server_port}"
-    httpd.shutdown()
-    httpd.server_close()
+    with Endpoint() as http:
+        http.expect_request(re.compile(".*")).respond_with_handler(serve)
+        yield root, http.url_for("")
 
 
 def hub_of(root: Path) -> Path:

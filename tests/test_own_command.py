@@ -3,8 +3,6 @@
 import json
 import os
 import shutil
-import subprocess
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -17,7 +15,8 @@ from metaeval.experiments.graded.task import CEILING_COLUMN as CEILING
 from metaeval.metrics.base import ScoreColumn
 from metaeval.runs import files
 from metaeval.scoring import refuse_equal_columns
-from tests.forked import run_command
+from tests.forked import command
+from tests.shared import write_texts
 
 SMALL = ("dataset=scenes", "dataset.limit=12", "stats.replicates=20")
 MODULE = """
@@ -39,19 +38,6 @@ def load():
 """
 
 
-def command(*arguments: str, cwd: Path, code: int = 0) -> subprocess.CompletedProcess[str]:
-    done = run_command(*arguments, cwd=cwd)
-    assert done.returncode == code, done.stderr
-    return done
-
-
-def write_texts(folder: Path, texts: Mapping[str, str]) -> None:
-    """Files of users, by their paths in the folder."""
-    for name, text in texts.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text)
-
-
 def statuses(out: Path) -> list[tuple[str, str]]:
     records = files.read_run_json(out / files.STATISTICS)["metrics"]
     return [(r["column"]["name"], r["status"]) for r in records]
@@ -60,7 +46,6 @@ def statuses(out: Path) -> list[tuple[str, str]]:
 def test_a_failing_metric_leaves_its_traceback_and_a_line(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(MODULE)
     done = command(
-        "metaeval",
         "experiment=replace",
         *SMALL,
         "metric=[rouge_l,callable]",
@@ -109,7 +94,7 @@ def test_what_is_refused_is_one_line_before_any_work(
     node = "# @package metric.cited\n# a metric\n_target_: cited.Mine\ncitation: [y]\n"
     texts = {"mine.py": MODULE, "cited.py": CITED, "conf/metric/cited.yaml": node}
     write_texts(tmp_path, texts)
-    done = command("metaeval", *arguments, "experiment=replace", *SMALL, cwd=tmp_path, code=2)
+    done = command(*arguments, "experiment=replace", *SMALL, cwd=tmp_path, code=2)
     assert done.stderr == f"metaeval: {message}\n"
     assert not (tmp_path / "OUT" / files.CAPTIONS).exists()
 
@@ -122,9 +107,7 @@ def test_the_names_of_controls_that_runs_compute_are_refused(name: str) -> None:
 
 
 def test_without_metrics_a_run_writes_what_is_to_be_scored(tmp_path: Path) -> None:
-    done = command(
-        "metaeval", "experiment=replace", *SMALL, "metrics=[]", "hydra.run.dir=OUT", cwd=tmp_path
-    )
+    done = command("experiment=replace", *SMALL, "metrics=[]", "hydra.run.dir=OUT", cwd=tmp_path)
     path = tmp_path / "OUT/captions_to_score.jsonl"
     records = [json.loads(line) for line in path.read_text().splitlines()]
     captions = files.read_run_table(tmp_path / "OUT" / files.CAPTIONS)
@@ -155,12 +138,11 @@ def test_an_installed_package_makes_its_metric_a_name(
     write_texts(site, INSTALLED)
     paths = [str(site), *filter(None, [os.environ.get("PYTHONPATH")])]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(paths))
-    listed = command("metaeval", "list", "metrics", cwd=work)
+    listed = command("list", "metrics", cwd=work)
     (line,) = (text for text in listed.stdout.splitlines() if text.startswith("brought_words"))
     words = "brought_words brought_package:words, of the installed package brought-package"
     assert line.split() == words.split()
     command(
-        "metaeval",
         "experiment=graded",
         "dataset=brought_dataset",
         "corruption=brought_corruption",
@@ -182,10 +164,9 @@ def test_a_folder_with_users_configuration(tmp_path: Path) -> None:
         "function: mine.words\nname: Long\n"
     )
     write_texts(tmp_path, {"mine.py": MODULE, "conf/metric/long.yaml": node})
-    listed = command("metaeval", "list", "metrics", "--config-dir", "conf", cwd=tmp_path)
+    listed = command("list", "metrics", "--config-dir", "conf", cwd=tmp_path)
     assert "how long it is" in listed.stdout
     command(
-        "metaeval",
         "--config-dir",
         "conf",
         "experiment=replace",
@@ -205,11 +186,11 @@ def test_lists_are_quick_and_complete(tmp_path: Path) -> None:
         ("datasets", {"coco_val2017", "scenes", "own"}),
         ("experiments", {"replace", "judgments", "captioners"}),
     ):
-        done = command("metaeval", "list", what, cwd=tmp_path)
+        done = command("list", what, cwd=tmp_path)
         names = {line.split()[0]: line.split()[1:] for line in done.stdout.splitlines()}
         assert some <= set(names)
         assert all(names.values()), [n for n, words in names.items() if not words]
-    command("metaeval", "list", "metric", cwd=tmp_path, code=2)
+    command("list", "metric", cwd=tmp_path, code=2)
 
 
 @pytest.mark.slow
@@ -234,7 +215,6 @@ def test_images_without_captions_are_for_systems_captions(tmp_path: Path) -> Non
     )
     write_texts(tmp_path, {"mine.py": size, **records})
     command(
-        "metaeval",
         "experiment=captioners",
         "dataset=own",
         "dataset.images=images",
@@ -253,7 +233,6 @@ def test_images_without_captions_are_for_systems_captions(tmp_path: Path) -> Non
     assert value == pytest.approx(expected, rel=1e-12)
     assert (tmp_path / "OUT" / files.REPORT).is_file()
     refused = command(
-        "metaeval",
         "experiment=shuffle",
         "dataset=own",
         "dataset.images=images",

@@ -2,6 +2,7 @@
 
 import io
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -18,22 +19,6 @@ from metaeval.metrics.vifidel.metric import VifidelScorer
 from metaeval.progress import RunLine, progress_bar, rounded_seconds, run_line
 
 
-class Terminal(io.StringIO):
-    """A stream that says it is a terminal."""
-
-    def isatty(self) -> bool:
-        return True
-
-
-class Clock:
-    """A clock that a test sets."""
-
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.mark.parametrize(
     ("seconds", "text"),
     [(0.2, "1 s"), (7.1, "8 s"), (10, "10 s"), (31, "40 s"), (89, "90 s"), (91, "2 min")],
@@ -43,8 +28,8 @@ def test_durations_are_as_coarse_as_they_are_known(seconds: float, text: str) ->
 
 
 def test_the_line_names_the_metric_and_what_is_left() -> None:
-    clock = Clock()
-    line = RunLine(clock)
+    clock = SimpleNamespace(now=0.0)
+    line = RunLine(lambda: clock.now)
     assert line.text() == ""
     line.plan([("report", 5.0)])
     bleu, faier = line.plan([("BLEU", 5.0), ("FAIEr", 30.0)], kind="metric")
@@ -64,7 +49,7 @@ def test_the_line_names_the_metric_and_what_is_left() -> None:
 
 
 def test_a_struck_part_leaves_the_plan_and_the_line_says_how_far_one_is() -> None:
-    line = RunLine(Clock())
+    line = RunLine(lambda: 0.0)
     first, second = line.plan([("a", 7.0), ("b", 20.0)], kind="metric")
     line.strike(second)
     line.begin(first)
@@ -107,7 +92,8 @@ def test_a_log_gets_a_line_a_minute_and_no_bars(monkeypatch: pytest.MonkeyPatch)
 def test_a_terminal_gets_one_line_which_is_wiped_and_no_bars(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    terminal = Terminal()
+    terminal = io.StringIO()
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
     monkeypatch.setattr("sys.stderr", terminal)
     monkeypatch.setattr(progress, "_DELAY", 0.01)
     with run_line() as line:
@@ -176,8 +162,8 @@ def seconds_left(recorded: str, share: float) -> tuple[float, float]:
     ]
     names = [name for name, _ in _USUAL_SECONDS]
     total = captions + sum(seconds for *_, seconds in known) + sum(stages)
-    clock = Clock()
-    line = RunLine(clock)
+    clock = SimpleNamespace(now=0.0)
+    line = RunLine(lambda: clock.now)
     line.plan(_USUAL_SECONDS[: 4 if stages[-1] else 2])
     line.begin_stage(names[0])
     parts = line.plan([(name, usual) for name, usual, _ in known], kind="metric")

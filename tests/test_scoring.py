@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -329,32 +330,28 @@ def test_the_digest_separates_references() -> None:
     assert len(set(map(content_digest, texts))) == len(texts)
 
 
-class _Clock:
-    """A scorer that takes a fixed time a caption."""
-
-    def __init__(self, usual_ms: float | None, each: float) -> None:
-        self.usual_ms, self.each = usual_ms, each
-        self.fixed_cost = self.saves_itself = self.foreign = False
-
-    def batches(self, n: int, most: int = 5000) -> list[tuple[int, float]]:
-        """Captions and seconds of each batch."""
-        pace, batches = Pace(self, most), []  # type: ignore[arg-type]
-        while n:
-            size = min(pace.size, n)
-            batches.append((size, self.each * size))
-            pace.update(*batches[-1])
-            n -= size
-        return batches
+def batches_of(usual_ms: float, each: float, n: int) -> list[tuple[int, float]]:
+    """Captions and seconds of each batch of a scorer that takes a fixed time a caption."""
+    scorer: Any = SimpleNamespace(
+        usual_ms=usual_ms, fixed_cost=False, saves_itself=False, foreign=False
+    )
+    pace, batches = Pace(scorer, 5000), []
+    while n:
+        size = min(pace.size, n)
+        batches.append((size, each * size))
+        pace.update(*batches[-1])
+        n -= size
+    return batches
 
 
 @pytest.mark.parametrize("each", [0.2, 0.9, 0.01])
 def test_no_batch_of_a_slow_metric_takes_more_than_ten_seconds(each: float) -> None:
-    batches = _Clock(1500 * each, each).batches(int(400 / each))
+    batches = batches_of(1500 * each, each, int(400 / each))
     assert max(seconds for _, seconds in batches) <= 10
     assert np.mean([seconds for _, seconds in batches[4:-1]]) > 6  # nor are they tiny
 
 
 def test_a_fast_metric_gets_all_captions_and_a_wrong_speed_is_noticed() -> None:
-    assert [n for n, _ in _Clock(0.05, 0.00005).batches(12_000)] == [5000, 5000, 2000]
-    wrong = _Clock(1.0, 0.05).batches(20_000)  # fifty times slower than it declares
+    assert [n for n, _ in batches_of(0.05, 0.00005, 12_000)] == [5000, 5000, 2000]
+    wrong = batches_of(1.0, 0.05, 20_000)  # fifty times slower than it declares
     assert max(seconds for _, seconds in wrong[1:]) <= 10

@@ -384,11 +384,8 @@ def choose_pretrained(
         log.warning(
             "%s: the source of %s of %s images is unknown, and the weights may have "
             "learned from them: not scored; %s",
-            weights.name,
-            f"{unknown:,}",
-            f"{dataset.n_images:,}",
-            _REMEDY_UNKNOWN,
-        )
+            weights.name, f"{unknown:,}", f"{dataset.n_images:,}", _REMEDY_UNKNOWN,
+        )  # fmt: skip
     return weights
 
 

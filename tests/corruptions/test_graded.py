@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 from collections.abc import Sequence
-from itertools import permutations
 from string import punctuation
 
 import numpy as np
@@ -213,23 +212,14 @@ def test_any_text_and_the_report_can_mark_it(text, rate, seed):
             assert shown.count(f"{OPEN}{kind}") == len(edits) or corruption.name == "reverse"
 
 
-@given(st.lists(st.sampled_from(["a", "A", "b", "c", "d"]), max_size=6), st.integers(0, 20))
+@given(st.lists(st.sampled_from("aAbcdefghijkl"), max_size=40), st.integers(0, 20))
 def test_derangement_changes_as_many_places_as_any_permutation_can(drawn, seed):
+    """All that can move do: only of a word that is more than half of all, some have to stay."""
     order = deranged(drawn, np.random.default_rng(seed))
     assert sorted(order) == list(range(len(drawn)))
     lower = [word.lower() for word in drawn]
-
-    def changed(p):
-        return sum(lower[i] != lower[j] for i, j in enumerate(p))
-
-    assert changed(order) == max(changed(p) for p in permutations(range(len(drawn))))
-
-
-@given(st.lists(st.sampled_from("abcdefghijkl"), min_size=2, max_size=40, unique=False))
-def test_derangement_of_many_words_moves_all_that_can_move(drawn):
-    order = deranged(drawn, np.random.default_rng(0))
-    most = max(Counter(drawn).values())
-    stay = sum(drawn[i] == drawn[j] for i, j in enumerate(order))
+    most = max(Counter(lower).values(), default=0)
+    stay = sum(lower[i] == lower[j] for i, j in enumerate(order))
     assert stay == max(0, 2 * most - len(drawn))
 
 

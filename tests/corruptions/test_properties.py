@@ -70,10 +70,6 @@ def made(name: str) -> Corruption:
     return corruption
 
 
-def test_titles_are_unique():
-    assert len({made(name).title for name in FILES}) == len(FILES)
-
-
 @pytest.mark.parametrize("name", FILES)
 @settings(max_examples=EXAMPLES)
 @given(text=TEXTS, seed=st.integers(0, 5))

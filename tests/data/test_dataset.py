@@ -10,6 +10,7 @@ from metaeval.data.coco.load import load_auto
 from metaeval.data.dataset import CaptionDataset
 from metaeval.data.scenes import load_scenes
 from tests.data.table_files import write
+from tests.shared import write_captions
 
 
 def _dataset() -> CaptionDataset:
@@ -93,14 +94,8 @@ def test_a_limit_is_obeyed(tmp_path: Path) -> None:
 
 
 def test_coco_is_taken_whole_where_it_is(tmp_path: Path) -> None:
-    images = [{"id": i, "file_name": f"{i}.jpg"} for i in range(1, 1202)]
-    captions = [
-        {"id": 5 * i + k, "image_id": i, "caption": f"A dog, {k}."}
-        for i in range(1, 1202)
-        for k in range(5)
-    ]
-    content = {"images": images, "annotations": captions}
-    write(tmp_path / "coco/annotations/captions_val2017.json", content)
+    captions = {i: [f"A dog, {k}." for k in range(5)] for i in range(1, 1202)}
+    write_captions(tmp_path / "coco/annotations/captions_val2017.json", captions)
     data = load_auto(data=tmp_path, cache=tmp_path / "cache")
     assert (data.name, len(data), data.fallback) == ("coco_val2017", 1201, None)
 

@@ -1,85 +1,63 @@
 """The downloader against a real HTTP server on the loopback that misbehaves on demand."""
 
-import contextlib
 import hashlib
 import threading
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from werkzeug import Request, Response
 
 from metaeval.data.download import DownloadError, download
+from tests.loopback import Endpoint
 
 CONTENT = bytes(i * i % 251 for i in range(700_000))
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
 MD5 = hashlib.md5(CONTENT).hexdigest()
 
 
-class Server(ThreadingHTTPServer):
-    """Serves `content`; `cut` closes connections after these numbers of bytes, once each."""
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.content = CONTENT
-        self.ranges = True
-        self.cut: list[int] = []
-        self.statuses: list[int] = []
-        self.length = True
-        self.length_told: str | None = None  # instead of the right one
-        self.requests: list[str | None] = []  # the Range header of each
-        self.before: Callable[[], None] = lambda: None
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}/folder/file.bin?x=1"
-
-
-class Handler(BaseHTTPRequestHandler):
-    server: Server
-
-    def do_GET(self) -> None:
-        server = self.server
-        wanted = self.headers.get("Range")
-        server.requests.append(wanted)
-        server.before()
-        if server.statuses:
-            self.send_error(server.statuses.pop(0))
-            return
-        start = int(wanted.removeprefix("bytes=").rstrip("-")) if wanted and server.ranges else 0
-        if start and start >= len(server.content):
-            self.send_error(416)
-            return
-        body = server.content[start:]
-        self.send_response(206 if start else 200)
-        if start:
-            end = len(server.content) - 1
-            self.send_header("Content-Range", f"bytes {start}-{end}/{len(server.content)}")
-        if server.length:
-            self.send_header("Content-Length", server.length_told or str(len(body)))
-        self.end_headers()
-        if server.cut:
-            body = body[: server.cut.pop(0)]
-        with contextlib.suppress(ConnectionError):  # cut off by the client
-            self.wfile.write(body)
-        self.close_connection = True
-
-    def log_message(self, *args: object) -> None:
-        pass
-
-
 @pytest.fixture
-def server() -> Iterator[Server]:
-    server = Server()
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield server
-    server.shutdown()
-    thread.join()
-    server.server_close()
+def server() -> Iterator[SimpleNamespace]:
+    """Serves `content`; `cut` closes connections after these numbers of bytes, once each."""
+    state = SimpleNamespace(
+        content=CONTENT,
+        ranges=True,
+        cut=[],
+        statuses=[],
+        length=True,
+        length_told=None,  # instead of the right one
+        requests=[],  # the Range header of each
+        before=lambda: None,
+    )
+
+    def serve(request: Request) -> Response:
+        wanted = request.headers.get("Range")
+        state.requests.append(wanted)
+        state.before()
+        start = int(wanted.removeprefix("bytes=").rstrip("-")) if wanted and state.ranges else 0
+        end = len(state.content)
+        if state.statuses or start >= end:
+            return Response(status=state.statuses.pop(0) if state.statuses else 416)
+        body = state.content[start:]
+        sent = body[: state.cut.pop(0)] if state.cut else body
+        response = Response(sent, 206 if start else 200)
+        response.automatically_set_content_length = False
+        response.headers["Content-Length"] = state.length_told or str(len(body))
+        if not state.length:
+            del response.headers["Content-Length"]
+        if start:
+            response.headers["Content-Range"] = f"bytes {start}-{end - 1}/{end}"
+        return response
+
+    with Endpoint(threaded=True) as http:
+        http.expect_request("/folder/file.bin").respond_with_handler(serve)
+        state.url = http.url_for("/folder/file.bin?x=1")
+        yield state
 
 
-def fetch(server: Server, target: Path, **options) -> Path:
+def fetch(server: SimpleNamespace, target: Path, **options) -> Path:
     options = {"sha256": SHA256, "pause": 0.001, "timeout": 5, **options}
     return download(server.url, target, **options)
 
@@ -88,7 +66,7 @@ def part(target: Path) -> Path:
     return target.with_name(target.name + ".part")
 
 
-def holds(target: Path, server: Server, requests: list[str | None]) -> bool:
+def holds(target: Path, server: SimpleNamespace, requests: list[str | None]) -> bool:
     """Whether the whole file is there, after these requests."""
     assert server.requests == requests
     return target.read_bytes() == CONTENT and not part(target).exists()
@@ -199,7 +177,7 @@ def test_what_cannot_be_fetched(serving, options, problem, n, server, tmp_path):
 
 def test_a_silent_server_times_out(server, tmp_path):
     release = threading.Event()
-    server.before = lambda: release.wait(10)  # type: ignore[assignment, return-value]
+    server.before = lambda: release.wait(10)
     try:
         with pytest.raises(DownloadError, match="timed out"):
             fetch(server, tmp_path / "file.bin", timeout=0.1, attempts=2)
@@ -208,21 +186,10 @@ def test_a_silent_server_times_out(server, tmp_path):
     assert len(server.requests) == 2
 
 
-def test_no_server(tmp_path):
-    server = Server()
-    url = server.url
-    server.server_close()
-    with pytest.raises(DownloadError, match="no connection"):
-        download(url, tmp_path / "file.bin", sha256=SHA256, attempts=2, pause=0.001)
-
-
 def test_two_at_once_fetch_once(server, tmp_path):
     target = tmp_path / "file.bin"
-    threads = [threading.Thread(target=fetch, args=(server, target)) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda _: fetch(server, target), range(4)))
     assert holds(target, server, [None])
 
 
@@ -232,11 +199,12 @@ def test_two_at_once_fetch_once(server, tmp_path):
         ("file:///etc/hostname", "only http and https"),
         ("http://[::1/x", r"http://\[::1/x: is not an address"),
         ("http://a.org:99999999/x", "is not an address"),
+        ("http://127.0.0.1:9/x", "no connection"),
     ],
 )
 def test_addresses_that_are_none(url: str, problem: str, tmp_path: Path) -> None:
     with pytest.raises(DownloadError, match=problem):
-        download(url, tmp_path / "x", sha256=SHA256)
+        download(url, tmp_path / "x", sha256=SHA256, attempts=2, pause=0.001)
 
 
 def test_bad_arguments(server, tmp_path):

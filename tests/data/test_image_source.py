@@ -12,11 +12,9 @@ from metaeval.data.dataset import CaptionDataset
 from metaeval.data.identity import coco_number, source_of_file, sources_of
 from metaeval.data.judgments.benchmarks import load_thumb
 from metaeval.data.judgments.table import load_table
-from metaeval.data.pairs.benchmarks import load_sugarcrepe
 from metaeval.weights import pretrained
 from metaeval.weights.pretrained import PretrainedWeights, image_keys
 from tests.data.judgments.test_judgments import thumb
-from tests.data.pairs.pair_files import coco, sugarcrepe
 from tests.data.table_files import write
 from tests.shared import write_json, write_lines
 from tests.vision.regions.region_cases import dataset
@@ -96,14 +94,6 @@ def test_the_guard_sees_the_image_behind_any_document(tmp_path: Path, documents:
     # the choice of weights looks at the pool, by the same identity
     keys = image_keys(judged.dataset, pool=True)
     assert np.isin(keys, weights_that_know(2453).seen).sum() == 1
-
-
-def test_the_guard_sees_the_image_of_a_pair(tmp_path: Path) -> None:
-    """An image with two true captions is two documents; both are refused, and no other."""
-    pairs = load_sugarcrepe(data=sugarcrepe(coco(tmp_path)), kinds=["replace_obj"])
-    seen = weights_that_know(139).overlap(pairs.dataset)[pairs.image_index].tolist()
-    assert seen == [p.image == "000000000139.jpg" for p in pairs.pairs]
-    assert (len(pairs.dataset), sum(seen)) == (5, 2)
 
 
 def renumbered(path: Path, names: bool) -> Path:

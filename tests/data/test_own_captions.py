@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from metaeval.data.own.captions import load_own
-from metaeval.data.system_captions import find_system_files, read_system_captions
+from metaeval.data.system_captions import find_system_files
 from metaeval.errors import InputError
 from tests.data.table_files import write
 from tests.shared import write_json
@@ -100,23 +100,6 @@ def test_a_folder_of_images_is_a_dataset_without_captions(tmp_path: Path) -> Non
     assert load_own(images=tmp_path, limit=1).image_ids == (7,)
     (tmp_path / "a_dog.jpeg").write_bytes(b"")
     assert load_own(images=tmp_path).image_ids == ("000000000042", "7", "a_dog")
-
-
-KNOWN = frozenset({1, 2, 3})
-
-
-def test_reads_tidies_and_counts(tmp_path: Path) -> None:
-    path = write_json(
-        tmp_path / "x.json",
-        [
-            {"image_id": 2, "caption": "  a dog\nruns ", "score": 0.3},
-            {"image_id": 1, "caption": ""},
-        ],
-    )
-    system = read_system_captions(path, "x", KNOWN)
-    assert (dict(system.captions), system.empty) == ({2: "a dog runs", 1: ""}, 1)
-    assert any("1 caption is empty" in note for note in system.notes)
-    assert len(system.sha256) == 64
 
 
 def test_files_by_folder_file_list_and_name(tmp_path: Path) -> None:

@@ -253,7 +253,7 @@ REFUSED: list[Row] = [
         (crepe, data(load_sugarcrepe), options, problem)
         for options, problem in (
             ({"kinds": ["swap", "odd", "add_obj"]}, "dataset.kinds: 'swap', 'odd' not am"),
-            ({"near_copies": "maybe"}, "crepe.near_copies: 'maybe' is not one of keep"),
+            ({"near_copies": "maybe"}, "crepe.near_copies: 'maybe' is not one of (keep|drop), "),
             ({"limit": 0}, "limit"),
             ({"captions": "none.json"}, "not found; correct dataset.captions"),
         )

@@ -10,10 +10,11 @@ import contextlib
 import io
 import json
 import os
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 NOTEBOOK = Path(__file__).parents[2] / "docs" / "tutorial.ipynb"
 
@@ -25,7 +26,10 @@ def executed(notebook: dict[str, Any], folder: Path) -> dict[str, Any]:
     """
     names: dict[str, Any] = {"__name__": "__main__"}
     cells, number = [], 0
-    with contextlib.chdir(folder), _found_here(folder):
+    with contextlib.chdir(folder), pytest.MonkeyPatch.context() as patch:
+        # modules of the folder can be imported, by processes that cells start as well
+        patch.syspath_prepend(folder)
+        patch.setenv("PYTHONPATH", f"{folder}{os.pathsep}{NOTEBOOK.parents[1]}")
         for cell in notebook["cells"]:
             if cell["cell_type"] == "code":
                 number += 1
@@ -33,23 +37,6 @@ def executed(notebook: dict[str, Any], folder: Path) -> dict[str, Any]:
                 cell = {**cell, "execution_count": number, "outputs": outputs}
             cells.append(cell)
     return {**notebook, "cells": cells}
-
-
-@contextlib.contextmanager
-def _found_here(folder: Path) -> Any:
-    """Modules of `folder` can be imported, by processes that cells start as well."""
-    before = os.environ.get("PYTHONPATH")
-    parts = [str(folder), str(NOTEBOOK.parents[1]), *([before] if before else [])]
-    os.environ["PYTHONPATH"] = os.pathsep.join(parts)
-    sys.path.insert(0, str(folder))
-    try:
-        yield
-    finally:
-        sys.path.remove(str(folder))
-        if before is None:
-            del os.environ["PYTHONPATH"]
-        else:
-            os.environ["PYTHONPATH"] = before
 
 
 def _outputs(source: str, names: dict[str, Any], number: int) -> list[dict[str, Any]]:

@@ -13,7 +13,6 @@ import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import OmegaConf
 
-from metaeval import choices
 from metaeval.config import complete_metrics, compose_config
 from metaeval.errors import ConfigError
 from metaeval.schema import check_config
@@ -77,32 +76,3 @@ def test_every_command_has_a_valid_configuration(page: Path) -> None:
         except ConfigError as error:
             wrong.append(f"{command}\n    {error}")
     assert not wrong, "\n".join(wrong)
-
-
-def test_a_wrong_command_is_found(tmp_path: Path) -> None:
-    page = tmp_path / "page.md"
-    page.write_text(
-        "`python -m metaeval experiment=replace metric.cider.sigm=6`\n\n```\n"
-        "python -m metaeval experiment=replace \\\n  corruption.rates=[x]  # a comment\n```\n"
-    )
-    found = commands(page)
-    assert len(found) == 2
-    for command in found:
-        with pytest.raises(ConfigError):
-            check(command)
-
-
-@pytest.mark.slow
-def test_every_metric_can_be_named() -> None:
-    """With a number of it where it has one, also of metrics outside the default list."""
-    given = {}
-    names = [name for name in choices.list_choices("metric") if name != "wmd"]
-    metrics = compose_config([f"metric=[{','.join(names)}]"]).metric
-    for name in names:  # wmd's are known only with metric=[wmd]
-        for option, value in OmegaConf.to_container(metrics[name], resolve=False).items():
-            if isinstance(value, int | float) and not isinstance(value, bool):
-                given[f"metric.{name}.{option}"] = value + 1
-    assert len(given) >= 40
-    config = compose_config(["metrics=all", *(f"{key}={value}" for key, value in given.items())])
-    for key, value in given.items():
-        assert OmegaConf.select(config, key) == value

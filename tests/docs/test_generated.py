@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-import yaml
 
 from metaeval import installation
 from metaeval.cli.main import run_verb
@@ -40,15 +39,6 @@ def test_the_command_prints_the_options_of_a_users_folder_too(
     lines = capsys.readouterr().out.splitlines()
     assert "| `metric.mine.size` | `3` |  | how large |" in lines
     assert any(line.startswith("| `metric.cider.sigma` | ") for line in lines)
-
-
-@pytest.mark.docs
-def test_every_page_cites_what_its_configuration_names() -> None:
-    for path in (CONF / "metric").glob("*.yaml"):
-        document = DOCS / "metrics" / path.name.replace(".yaml", ".md")
-        named = "citation" in yaml.safe_load(path.read_text(encoding="utf-8"))
-        if document.is_file() and named and path.stem != "cider_plain":  # which links to CIDEr's
-            assert f"<!-- cite: {path.stem} -->" in document.read_text("utf-8"), path.stem
 
 
 def test_an_option_is_the_files_value_and_comment_and_the_annotation(

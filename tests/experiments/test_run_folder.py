@@ -111,8 +111,9 @@ def test_nothing_of_an_earlier_run_is_left_with_a_new_one(finished: Path, tmp_pa
 def test_a_file_of_the_user_is_not_overwritten(folder: Path) -> None:
     report = folder / "OUT" / files.REPORT
     report.write_text("mine")
+    config = configured(folder, "report=default", "report.figures=false")
     with pytest.raises(StageError, match=r"report\.html: is there, and no run wrote it; move it"):
-        run_configured(configured(folder, "report=default"), folder / "OUT")
+        run_configured(config, folder / "OUT")
     assert report.read_text() == "mine"
 
 

@@ -11,7 +11,6 @@ from omegaconf import OmegaConf
 
 from metaeval.experiments import stored_results
 from metaeval.experiments.base import MetricExperiment, Pass
-from metaeval.experiments.graded.task import Graded
 from metaeval.experiments.stored_results import statistics_of, write_seed_scores
 from metaeval.results.measured import MeasuredResult
 from metaeval.results.run import CorruptionInfo, DatasetInfo, RunInfo
@@ -19,7 +18,6 @@ from metaeval.runs import files
 from metaeval.runs.files import SEED_SCORES
 from metaeval.runs.records import ScoreColumn, TrainingFacts
 from metaeval.scoring import MetricScores
-from tests.shared import run_here
 
 
 class Counted(MetricExperiment[Any, Any], name="counted", title="", question="", stored=True):
@@ -133,23 +131,3 @@ def test_scores_of_seeds_are_computed_once_where_they_last(
         assert files.read_run_table(tmp_path / SEED_SCORES)["score"].tolist() == [0.5]
         (tmp_path / SEED_SCORES).unlink()
     assert calls == 1 + scored_twice
-
-
-@pytest.mark.slow
-def test_a_repeated_graded_run_writes_the_same_statistics(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Also of further corruption seeds; an option of the report computes nothing again."""
-    compute, computed = Graded.statistics, []
-    monkeypatch.setattr(Graded, "statistics", lambda *given: computed.append(1) or compute(*given))
-
-    def run(out: str, *overrides: str) -> bytes:
-        given = ("experiment=replace", "dataset=scenes", "dataset.limit=12", "report=none")
-        run_here(tmp_path, *given, "metrics=[bleu,rouge_l,controls]", "stats.replicates=50",
-                 "corruption.seeds=2", *overrides, out=out)  # fmt: skip
-        return (tmp_path / out / files.STATISTICS).read_bytes()
-
-    first = run("a")
-    assert (run("b"), len(computed)) == (first, 1)
-    assert run("c", "cache.enabled=false") == first != run("d", "corruption.seeds=3")
-    assert len(computed) == 3

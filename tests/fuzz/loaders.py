@@ -2,7 +2,7 @@
 
 One entry makes a small valid file or folder, and reads it as the project does. To add a loader, add
 an entry here, or to a list `FUZZED` in the test of a dataset: `tests/fuzz/test_loaders.py` fails
-for a module that reads files and is not reached by any.
+for a function that reads files and has none.
 """
 
 import base64

@@ -17,7 +17,6 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, strategies as st
 
-from metaeval import installation
 from metaeval.data.coco.load import load_coco
 from metaeval.data.judgments.table import load_table
 from metaeval.data.pairs.pairs import load_pairs_table
@@ -36,7 +35,7 @@ from metaeval.readers.tables import (
     read_parquet,
 )
 from metaeval.runs.answers import Answer
-from tests.shared import write_json, write_lines
+from tests.shared import write_captions, write_lines
 
 HERE = Path("table.csv")
 
@@ -139,13 +138,8 @@ def test_every_record_is_accounted_for(tmp_path: Path) -> None:
     dataset = table(tmp_path, HEAD + "".join(rows)).dataset
     assert str(dataset.records) == "9 records read, 6 used, 3 left out"
     assert "3 of 9 records without a judgement left out." in dataset.notes
-    images = [{"id": i} for i in (1, 2, 3)]
-    captions = [
-        {"id": 10 * i + k, "image_id": i, "caption": f"a dog {k}"}
-        for i in (1, 2, 3)
-        for k in range(3 + i)
-    ]
-    path = write_json(tmp_path / "c.json", {"images": images, "annotations": captions})
+    captions = {i: [f"a dog {k}" for k in range(3 + i)] for i in (1, 2, 3)}
+    path = write_captions(tmp_path / "c.json", captions)
     read = [load_coco("c", captions=path, n_references=2, limit=n).records for n in (None, 2)]
     assert [(r.read, r.used, r.left_out) for r in read] == [(15, 9, 6), (15, 6, 9)]
 
@@ -253,18 +247,6 @@ def test_the_home_folder_is_that_of_the_environment(monkeypatch: pytest.MonkeyPa
     assert user_path(Path("b/~c")) == Path("b/~c")
     with pytest.raises(InputError, match=r"^~no such user/x: the home folder is not known; write "):
         user_path("~no such user/x")
-
-
-def test_every_path_of_a_user_goes_through_it() -> None:
-    """A `~` without a home folder is a RuntimeError of pathlib's."""
-    root = installation.conf().parent
-    others = [
-        path.relative_to(root).as_posix()
-        for folder in ("metaeval", "experiments", "reports", "corruptions")
-        for path in (root / folder).rglob("*.py")
-        if ".expanduser()" in path.read_text(encoding="utf-8")
-    ]
-    assert others == ["metaeval/readers/files.py"]
 
 
 NAN = math.nan

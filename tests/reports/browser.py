@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 EXECUTABLE = next(
@@ -53,6 +54,16 @@ class Page:
             if time.monotonic() > end:
                 raise TimeoutError(url)
             self._read(30)
+
+    def open_report(self, run: Path) -> None:
+        """Open the page of a run on a desktop, in light colours, with its cards; forget what was
+        before."""
+        self.errors.clear()
+        self.requests.clear()
+        self.size(1280, 900)
+        self.media("light")
+        self.open((run / "report.html").as_uri())
+        self.wait("document.querySelectorAll('.card').length")
 
     def run(self, script: str) -> Any:
         """The value of a JavaScript expression; a promise is awaited."""

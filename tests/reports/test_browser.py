@@ -51,12 +51,7 @@ def page(run: Path) -> Iterator[Page]:
 
 @pytest.fixture
 def opened(page: Page, run: Path) -> Page:
-    page.errors.clear()
-    page.requests.clear()
-    page.size(1280, 900)
-    page.media("light")
-    page.open((run / "report.html").as_uri())
-    page.wait("document.querySelectorAll('.card').length")
+    page.open_report(run)
     return page
 
 

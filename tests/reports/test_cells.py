@@ -597,14 +597,20 @@ def test_curves_are_drawn_from_their_rows() -> None:
     }
 
 
-def test_categories_are_points_with_thin_lines() -> None:
+def test_categories_are_points_side_by_side_with_thin_lines() -> None:
+    """Of both signs, with a line at 0."""
     rows = [
-        {"line": "A", "x": x, "y": 1.0, "low": 0.5, "high": high}
+        {"line": line, "x": x, "y": y, "low": y - 0.5, "high": high}
+        for line, y in (("A", 1.0), ("B", -1.0))
         for x, high in (("p", 2.0), ("q", 3.0))
     ]
     (axes,) = curves_of(rows)
-    assert [line.get_linestyle() for line in axes.lines] == ["None"]
+    *points, zero = axes.lines
+    assert [line.get_linestyle() for line in points] == ["None", "None"]
+    # 60 % of the way to the next category are divided among the lines
+    np.testing.assert_allclose([line.get_xdata() for line in points], [[-0.15, 0.85], [0.15, 1.15]])
+    assert list(zero.get_ydata()) == [0, 0]
     thin = [s[:, 1].tolist() for c in axes.collections for s in c.get_segments()]
-    assert thin == [[0.5, 2], [0.5, 3]]
-    (without,) = curves_of([{**rows[0], "low": None}, rows[1]])
-    assert len(without.collections) == 0  # an interval of every point, or none
+    assert thin == [[0.5, 2], [0.5, 3], [-1.5, 2], [-1.5, 3]]
+    (without,) = curves_of([{**rows[0], "low": None}, *rows[1:]])
+    assert len(without.collections) == 1  # of B: an interval of every point, or none

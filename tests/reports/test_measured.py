@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.colors import to_hex
 
 from metaeval.errors import ConfigError
 from metaeval.experiments.score.parts import histogram
@@ -78,6 +79,22 @@ def test_a_histogram_has_a_panel_for_each_metric() -> None:
     assert Path(stem).name == stem
 
 
+def test_histograms_count_in_the_colours_of_the_legend() -> None:
+    """Rows that are bins have their counts as heights."""
+    columns = {"metric": "A", "set": ["x", "x", "y"], "score": [0.0, 1, 1], "count": [3, 4, 5]}
+    colours = {"x": "#1f4f8f", "y": "#a8322a"}
+    block = charts.histograms("scores", "Scores", pd.DataFrame(columns), colours)
+    figure = block.figures["scores"].figure
+    heights = {to_hex(line.get_color()): max(line.get_ydata()) for line in figure.axes[0].lines}
+    assert heights == {colours["x"]: 4, colours["y"]: 5}
+    (legend,) = figure.legends
+    shown = {
+        t.get_text(): to_hex(line.get_color())
+        for t, line in zip(legend.texts, legend.get_lines(), strict=True)
+    }
+    assert shown == colours
+
+
 def test_panels_behind_the_twelfth_are_folded() -> None:
     names = [f"M{k}" for k in range(15)]
     table = pd.DataFrame({"metric": names * 2, "set": "x", "score": range(30)})
@@ -125,13 +142,19 @@ def test_few_ratings_are_violins(levels: list[float], ticks: dict[int, str]) -> 
     (axes,) = charts.by_rating(scores, np.array(levels * 10)).figures["by-rating"].figure.axes
     labels = [label.get_text() for label in axes.get_xticklabels()]
     assert dict(zip(axes.get_xticks(), labels, strict=True)) == ticks
+    ends = [c.get_paths()[0].vertices[:, 1] for c in axes.collections]
+    expected = [(k / 30, (27 + k) / 30) for k in range(3)]  # every third score, from the k-th
+    np.testing.assert_allclose([(y.min(), y.max()) for y in ends], expected)
 
 
 def test_many_ratings_are_hexagons_of_the_captions_with_both() -> None:
     ratings, scores = np.arange(22.0) % 11, pd.DataFrame({"A": np.arange(22) / 22})
     ratings[0] = scores.loc[1, "A"] = np.nan
     (axes,) = charts.by_rating(scores, ratings).figures["by-rating"].figure.axes
-    assert axes.collections[0].get_array().sum() == 20
+    (hexagons,) = axes.collections
+    assert hexagons.get_array().sum() == 20
+    # ratings across, scores up, each to the centre of a hexagon
+    assert hexagons.get_offsets().max(axis=0) == pytest.approx([10, 21 / 22], abs=0.3)
 
 
 def test_highlighted_metrics_stand_out_in_print(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from metaeval.data.dataset import RecordCount
 from metaeval.data.judgments.pascal50s import CATEGORIES, ForcedChoice
 from metaeval.errors import MetaevalError
 from metaeval.reproduce.explain import _accuracy
+from tests.shared import in_data
 
 # the caption of each image has as many words as `LENGTHS` says; its three ratings
 LENGTHS = (2, 9, 4, 7, 3, 8, 5, 6, 2, 4)
@@ -216,9 +217,7 @@ KNOWN = {
 def test_known_protocols_of_papers(
     coco_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dataset: str
 ) -> None:
-    folder = "composite" if dataset == "composite" else "flickr8k"
-    if not (coco_root / folder).is_dir():
-        pytest.skip(f"METAEVAL_DATA has no folder {folder}")
+    in_data(coco_root, "composite" if dataset == "composite" else "flickr8k")
     monkeypatch.setenv("METAEVAL_CACHE", str(tmp_path))
     rows, known = KNOWN[dataset]
     if shutil.which("java") is None:

@@ -18,7 +18,7 @@ from metaeval.java.process import shared_java_services
 from metaeval.overrides import override_texts
 from metaeval.papers.expected import PaperItem, item_of, papers
 from metaeval.reproduce import functions
-from metaeval.reproduce.chance import FOUND, chance_of_match
+from metaeval.reproduce.chance import chance_of_match
 from metaeval.reproduce.functions import (
     _mislabelled,
     by_number_of_objects,
@@ -303,23 +303,3 @@ def test_chance_of_several_values_is_of_one_protocol() -> None:
     assert any_one == pytest.approx(1 - 0.9**2, abs=0.008)
     # one value of the protocol without changes, or both of the other one
     assert first == pytest.approx(1 - 0.95**2 + 0.05**2, abs=0.008)
-
-
-@pytest.mark.parametrize(("protocols", "metrics", "digits"), [(5, 1, 4), (40, 2, 3), (200, 4, 2)])
-def test_random_values_are_found_in_less_than_one_of_twenty_tables(
-    protocols: int, metrics: int, digits: int
-) -> None:
-    rng, found, tables = np.random.default_rng(1), 0, 300
-    steps, changes = np.full(metrics, 10.0**-digits), rng.integers(0, 4, protocols)
-    for k in range(tables):
-        cells = rng.beta(2, 5, (protocols, metrics))
-        outside = []
-        for column in np.sort(cells, axis=0).T:  # a place in a gap between neighbours
-            gap = rng.integers(protocols - 1)
-            outside.append(rng.uniform(column[gap], column[gap + 1]))
-        same = np.abs(cells - np.round(outside, digits)) < steps / 2
-        n, fewest = max(zip(same.sum(axis=1).tolist(), (-changes).tolist(), strict=True))
-        chance = chance_of_match(cells, steps, changes, (n, -fewest), draws=400, seed=k)
-        found += n > 0 and chance < FOUND
-    # three standard errors above 5 %
-    assert found / tables <= FOUND + 3 * (FOUND * (1 - FOUND) / tables) ** 0.5

@@ -375,20 +375,9 @@ def test_images_needed_only_where_the_direction_is_known(
     assert pair.model_copy(update={"power": None}).images_needed is None
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("schemas")
-    for name, text in schemas().items():
-        (folder / name).write_text(text, encoding="utf-8")
-    return folder
-
-
-def read(path: Path) -> Any:
-    return json.loads(path.read_text(encoding="utf-8"))
-
-
-def test_the_files_of_a_run_are_valid_and_a_wrong_one_is_not(folder: Path, tmp_path: Path) -> None:
+def test_the_files_of_a_run_are_valid_and_a_wrong_one_is_not(tmp_path: Path) -> None:
     jsonschema = pytest.importorskip("jsonschema")
+    of_run, schema = (json.loads(schemas()[f"{name}.schema.json"]) for name in ("run", "measured"))
     metaeval.run(
         "replace",
         metrics=["bleu"],
@@ -398,8 +387,11 @@ def test_the_files_of_a_run_are_valid_and_a_wrong_one_is_not(folder: Path, tmp_p
         report="none",
         out=tmp_path,
     )
-    jsonschema.validate(read(tmp_path / "run.json"), read(folder / "run.schema.json"))
-    statistics, schema = read(tmp_path / "statistics.json"), read(folder / "measured.schema.json")
+    info, statistics = (
+        json.loads((tmp_path / name).read_text(encoding="utf-8"))
+        for name in ("run.json", "statistics.json")
+    )
+    jsonschema.validate(info, of_run)
     jsonschema.validate(statistics, schema)
     assert {"schema", "experiment", "dataset", "metrics"} <= set(schema["properties"])
     assert schema["additionalProperties"] is False

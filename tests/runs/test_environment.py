@@ -19,6 +19,7 @@ from metaeval.results.base import Model
 from metaeval.runs.environment import as_written, from_environment, hidden, hidden_in
 from metaeval.runs.source import source_digest
 from metaeval.runs.store import MemoryStore
+from tests.shared import write_texts
 
 SECRET = 'sk-"SÜPER"-SECRET-123'
 WRITTEN = "${oc.env:MY_KEY}"
@@ -142,13 +143,6 @@ FILES = {
 NAMES = {name.partition("/")[0].partition(".")[0] for name in FILES}
 
 
-def written(folder: Path) -> Path:
-    for name, text in FILES.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text)
-    return folder
-
-
 def digest(folder: Path, monkeypatch: pytest.MonkeyPatch) -> str | None:
     """The digest of `mine.score` as a new process finds it; only `mine` itself is run."""
     for name in [n for n in sys.modules if n.partition(".")[0] in NAMES]:
@@ -166,13 +160,13 @@ def digest(folder: Path, monkeypatch: pytest.MonkeyPatch) -> str | None:
 def test_a_file_that_is_not_imported_has_no_effect(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = written(tmp_path / "a")
+    folder = write_texts(tmp_path / "a", FILES)
     first = digest(folder, monkeypatch)
     (folder / "unrelated.py").write_text("import mine\n")
     (folder / "parts" / "unused.py").write_text("U = 2\n")
     assert digest(folder, monkeypatch) == first
     for place in ("moved/b", "site-packages/mine"):  # also where a folder has Python's name
-        assert digest(written(tmp_path / place), monkeypatch) == first
+        assert digest(write_texts(tmp_path / place, FILES), monkeypatch) == first
 
 
 @pytest.mark.parametrize(
@@ -181,7 +175,7 @@ def test_a_file_that_is_not_imported_has_no_effect(
 def test_an_edit_of_what_is_imported_changes_it(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = written(tmp_path)
+    folder = write_texts(tmp_path, FILES)
     first = digest(folder, monkeypatch)
     (folder / name).write_text(FILES[name] + "MORE = 1\n")
     assert digest(folder, monkeypatch) != first

@@ -2,7 +2,9 @@
 
 import json
 import os
+import re
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ import metaeval
 from metaeval.errors import ConfigError, InputError
 from metaeval.runs import files
 from metaeval.runs.folder import LOCK, lock, new_folder, require_same_sweep
-from tests.forked import run_command
+from tests.forked import command
 
 SMALL = (
     "experiment=replace",
@@ -104,12 +106,9 @@ def test_a_finished_run_of_another_experiment_is_not_replaced(
     tmp_path: Path, record: dict[str, object], experiment: str, problem: str | None
 ) -> None:
     (tmp_path / files.RUN).write_text(json.dumps({**record, "files": []}))
-    with lock(tmp_path) as held:
-        if problem is None:
-            held.require_own((), experiment)
-        else:
-            with pytest.raises(ConfigError, match=problem):
-                held.require_own((), experiment)
+    refused = pytest.raises(ConfigError, match=problem) if problem else nullcontext()
+    with lock(tmp_path) as held, refused:
+        held.require_own((), experiment)
 
 
 @pytest.mark.parametrize(
@@ -129,10 +128,8 @@ def test_a_sweep_does_not_take_jobs_of_another_one(
         (tmp_path / "multirun.yaml").write_text(multirun)
     (tmp_path / "2").mkdir()
     (tmp_path / "2" / files.RUN).write_text("{}")
-    if not is_refused:
-        require_same_sweep(tmp_path, ["seed=0"])
-        return
-    with pytest.raises(ConfigError, match="would count as its jobs; give another folder"):
+    line = "would count as its jobs; give another folder"
+    with pytest.raises(ConfigError, match=line) if is_refused else nullcontext():
         require_same_sweep(tmp_path, ["seed=0"])
 
 
@@ -166,25 +163,20 @@ def test_the_command_leaves_a_folder_of_another_kind_as_it_was(tmp_path: Path) -
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("mine")
     before = content(tmp_path)
-    for options in ((), ("seed=abc",)):
-        done = run_command("metaeval", *SMALL, *options, "hydra.run.dir=.", cwd=tmp_path, env={})
-        assert done.returncode == 2
-        assert done.stderr.count("\n") == 1
+    refused = "metaeval: .*holds 'config.yaml', and no run.json that lists what a run wrote.*\n"
+    for options, line in (((), refused), (("seed=abc",), "metaeval: .*\n")):
+        done = command(*SMALL, *options, "hydra.run.dir=.", cwd=tmp_path, env={}, code=2)
+        assert re.fullmatch(line, done.stderr)
         assert content(tmp_path) == before
-    done = run_command("metaeval", *SMALL, "hydra.run.dir=.", cwd=tmp_path, env={})
-    assert "holds 'config.yaml', and no run.json that lists what a run wrote" in done.stderr
 
 
 def test_the_command_is_refused_while_another_run_writes(tmp_path: Path) -> None:
-    done = run_command("metaeval", *SMALL, "hydra.run.dir=OUT", cwd=tmp_path, env={})
-    assert done.returncode == 0, done.stderr
+    command(*SMALL, "hydra.run.dir=OUT", cwd=tmp_path, env={})
     before = content(tmp_path / "OUT")
     with lock(tmp_path / "OUT"):
-        done = run_command("metaeval", *SMALL, "hydra.run.dir=OUT", "seed=1", cwd=tmp_path, env={})
-        assert done.returncode == 2
-        assert done.stderr.startswith(f"metaeval: {tmp_path}/OUT: another run is writing into this")
-        page = run_command("metaeval", "report", "OUT", cwd=tmp_path, env={})
-        assert (page.returncode, "another run is writing" in page.stderr) == (2, True)
+        for given in ((*SMALL, "hydra.run.dir=OUT", "seed=1"), ("report", "OUT")):
+            done = command(*given, cwd=tmp_path, env={}, code=2)
+            assert "another run is writing into this" in done.stderr
     assert content(tmp_path / "OUT") == before
 
 
@@ -193,9 +185,7 @@ def test_a_folder_named_by_the_time_is_a_new_one(tmp_path: Path) -> None:
     for mode, options in (("run", ()), ("sweep", ("seed=0,1", "-m"))):
         name = rf"hydra.{mode}.dir='it\'s ${{now:%Y}}/{mode}'"
         for _ in range(2):
-            done = run_command("metaeval", *SMALL, name, *options, cwd=tmp_path, env={})
-            assert done.returncode == 0, done.stderr
-            assert done.stderr == ""
+            assert command(*SMALL, name, *options, cwd=tmp_path, env={}).stderr == ""
     (year,) = tmp_path.glob("it's *")
     assert {path.name for path in year.iterdir()} == {"run", "run-2", "sweep", "sweep-2"}
     assert len(list(year.glob("sweep*/[01]/statistics.json"))) == 4
@@ -203,17 +193,12 @@ def test_a_folder_named_by_the_time_is_a_new_one(tmp_path: Path) -> None:
 
 
 def test_a_page_that_is_built_later_is_of_the_run(tmp_path: Path) -> None:
-    for module, *arguments in (
-        ["metaeval", *SMALL, "hydra.run.dir=OUT"],
-        ["metaeval", "report", "OUT"],
-    ):
-        done = run_command(module, *arguments, cwd=tmp_path, env={})
-        assert done.returncode == 0, done.stderr
+    command(*SMALL, "hydra.run.dir=OUT", cwd=tmp_path, env={})
+    command("report", "OUT", cwd=tmp_path, env={})
     listed = files.read_run_json(tmp_path / "OUT" / files.RUN)["files"]
     assert {files.REPORT, files.SCORES, "figures/ranking.svg"} <= set(listed)
     assert not (tmp_path / "OUT" / LOCK).exists()
-    done = run_command("metaeval", *SMALL, "hydra.run.dir=OUT", cwd=tmp_path, env={})
-    assert done.returncode == 0, done.stderr
+    command(*SMALL, "hydra.run.dir=OUT", cwd=tmp_path, env={})
     assert not (tmp_path / "OUT" / files.REPORT).exists()
 
 

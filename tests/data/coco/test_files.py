@@ -14,14 +14,13 @@ from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import Absent
 from metaeval.errors import InputError
 from tests.data.table_files import write
-from tests.shared import write_json
+from tests.shared import write_captions, write_json
 
 
 def captions_at(folder: Path, word: str = "dog", split: str = "val2017") -> Path:
     """A captions file of one image under FOLDER/annotations."""
-    annotations = [{"id": i, "image_id": 42, "caption": f"{word} {i}"} for i in range(5)]
-    content = {"images": [{"id": 42}], "annotations": annotations}
-    return write(folder / "annotations" / f"captions_{split}.json", content)
+    path = folder / "annotations" / f"captions_{split}.json"
+    return write_captions(path, {42: [f"{word} {i}" for i in range(5)]})
 
 
 @pytest.fixture(autouse=True)
@@ -129,13 +128,9 @@ def test_unpacking_and_loading_what_was_fetched(coco_root, tmp_path, monkeypatch
 
 def captions_of(path: Path, ids: Iterable[int], captions: int = 5) -> Path:
     """A captions file; caption j of image i is "image i caption j"."""
-    images = [{"id": i, "file_name": f"{i}.jpg"} for i in ids]
-    annotations = [
-        {"id": 10 * i["id"] + j, "image_id": i["id"], "caption": f"image {i['id']} caption {j}"}
-        for i in images
-        for j in range(captions)
-    ]
-    return write(path, {"images": images, "annotations": annotations})
+    return write_captions(
+        path, {i: [f"image {i} caption {j}" for j in range(captions)] for i in ids}
+    )
 
 
 @pytest.fixture
@@ -170,7 +165,7 @@ def test_by_name_by_file_or_several(mine: Path, tmp_path: Path) -> None:
 
 def test_an_excluded_image_need_not_have_all_its_captions(mine: Path) -> None:
     raw = json.loads(mine.read_text())
-    raw["annotations"] = [a for a in raw["annotations"] if a["id"] != 20]
+    raw["annotations"] = [a for a in raw["annotations"] if a["caption"] != "image 2 caption 0"]
     write_json(mine, raw)
     with pytest.raises(InputError, match="image id 2"):
         load_coco(captions=mine)

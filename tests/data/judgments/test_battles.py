@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from metaeval.data.judgments.battles import Battles, load_captioner_battles
-from tests.shared import write_json
+from tests.shared import write_captions, write_json
 
 ROWS = [
     {
@@ -55,11 +55,7 @@ def caparena(folder: Path) -> Path:
 
 def test_battles_of_captioners_are_drawn_without_repetition(tmp_path: Path) -> None:
     images = range(1, 6)
-    coco = {
-        "images": [{"id": i, "file_name": f"{i:012d}.jpg"} for i in images],
-        "annotations": [{"id": i, "image_id": i, "caption": f"reference {i}"} for i in images],
-    }
-    write_json(tmp_path / "captions.json", coco)
+    write_captions(tmp_path / "captions.json", {i: [f"reference {i}"] for i in images})
     for name in "xyz":
         rows = [{"image_id": i, "caption": f"{name} {i}"} for i in images if (name, i) != ("z", 5)]
         write_json(tmp_path / f"{name}.json", rows)

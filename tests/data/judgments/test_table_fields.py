@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from metaeval.config import compose_config
 from metaeval.data.judgments.table import load_table
 from tests.data.table_files import write as written
 
@@ -61,20 +60,3 @@ def test_marks_of_several_raters_do_not_depend_on_the_order_of_the_records(tmp_p
     assert read == [((False, True, False), {"one dog", "the dog"})] * 3
     two = load_table(written(tmp_path / "t.json", rows[:2]), fields={**FIELDS, "rater": "who"})
     assert two.judged[0].wrong == (False, True, True)
-
-
-@pytest.mark.coco
-def test_hat_loads_without_conversion(coco_root: Path) -> None:
-    path = coco_root / "hat/hat-trainval.json"
-    if not path.is_file():
-        pytest.skip("HAT is not in the data folder")
-    fields = {"image_id": "image_path", "candidate": "caption", "human": "contains_hallucination"}
-    data = load_table(path, fields=fields, higher_is_better=False, name="hat")
-    assert (len(data), {len(j.references) for j in data.judged}) == (400, {5, 6})
-    # published base rate, 33.8 %
-    assert -data.means("human").mean() == pytest.approx(0.338, abs=0.001)
-
-
-def test_fields_are_options_in_both_forms() -> None:
-    compose_config(["experiment=judgments", "dataset=table", "dataset.fields={candidate: mt}"])
-    compose_config(["experiment=pairs", "dataset=pairs", "dataset.fields.true=caption"])

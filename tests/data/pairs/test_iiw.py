@@ -11,7 +11,7 @@ from metaeval.data.pairs.iiw import ASPECTS, load_iiw
 from metaeval.metrics.controls import BigramModel, LongestCopy
 from metaeval.metrics.ngram.bleu import Bleu
 from tests.fuzz.base import Loader
-from tests.shared import write_lines
+from tests.shared import in_data, write_lines
 
 ORDER = ("comprehensiveness", "specificity", "hallucination", "first_lines", "human_like")
 # what each point means: 1 is the first description, and a substantial preference weighs 2
@@ -112,8 +112,7 @@ def test_what_needs_references_is_absent_without_them(folder: Path) -> None:
 def test_the_longer_text_wins_on_the_official_files(coco_root: Path) -> None:
     """Counted beforehand: 47 of DOCCI's 62 decided votes on comprehensiveness, equal lengths half;
     and 1,500 judgements, of which 500 have no text."""
-    if not (coco_root / "iiw").is_dir():
-        pytest.skip("METAEVAL_DATA has no folder iiw")
+    in_data(coco_root, "iiw")
     battles = load_iiw(data=coco_root, subsets=["docci_test"], aspects=["comprehensiveness"])
     decided = battles.winner != 0.5
     words = [np.array([len(t.split()) for t in side]) for side in (battles.first, battles.second)]

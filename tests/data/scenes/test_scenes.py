@@ -1,8 +1,8 @@
 """The scenes that the package ships, as a dataset."""
 
 import hashlib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from threading import Thread
 
 import pytest
 
@@ -35,14 +35,9 @@ def test_fewer_scenes_are_the_first_ones() -> None:
 
 
 def test_several_threads_read_the_same_scenes() -> None:
-    read: list[list[int]] = []
-    work = lambda: read.append([g.image_id for g in read_scenes("train", 300)])  # noqa: E731
-    threads = [Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert read == [list(range(300_001, 300_301))] * 4
+    with ThreadPoolExecutor(4) as pool:
+        read = list(pool.map(lambda _: read_scenes("train", 300), range(4)))
+    assert [[g.image_id for g in scenes] for scenes in read] == [[*range(300_001, 300_301)]] * 4
 
 
 def test_categories_are_cocos() -> None:

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import sqlite3
-import subprocess
-import sys
-import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -30,12 +25,11 @@ from metaeval.metrics.base import Metric
 from metaeval.metrics.controls import Length, RandomScore
 from metaeval.metrics.ngram.cider import Cider
 from metaeval.metrics.ngram.rouge import RougeL
-from metaeval.results.files import read_info
 from metaeval.runs.store import MemoryStore
 from metaeval.search.beam import SearchLimits
 from metaeval.search.target import Fluency, Target
 from tests.loopback import LoopbackEndpoint
-from tests.shared import run_here, without_controls
+from tests.shared import run_here
 
 DATA = load_scenes(n=24)
 FALSE = Path(__file__).with_name("false_captions.txt")
@@ -135,11 +129,6 @@ def test_every_counted_success_is_false_by_the_scene_graph(metric: Metric) -> No
         assert 10 <= sum(map(bool, won)) == round(estimate.value * estimate.n)
 
 
-def assert_equal_files(one: Path, other: Path) -> None:
-    for name in ("statistics.json", "captions.parquet", "scores.parquet", "replicates.parquet"):
-        assert (one / name).read_bytes() == (other / name).read_bytes(), name
-
-
 @pytest.mark.slow
 def test_a_run_gives_the_same_bytes_again_from_a_cache_that_is_there(tmp_path: Path) -> None:
     given = (
@@ -147,7 +136,8 @@ def test_a_run_gives_the_same_bytes_again_from_a_cache_that_is_there(tmp_path: P
         "metrics=[cider,length]", "report=none",
     )  # fmt: skip
     result, _ = (run_here(tmp_path, *given, out=out) for out in "ab")
-    assert_equal_files(tmp_path / "a", tmp_path / "b")
+    for name in ("statistics.json", "captions.parquet", "scores.parquet", "replicates.parquet"):
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes(), name
     assert [m.name for m in result.metrics if m.ok] == ["CIDEr", "Length"]
     shares = result.extra("transfer").frame().set_index("metric")
     assert set(shares) == set(shares.index) == {"CIDEr", "Length"}
@@ -157,44 +147,6 @@ def test_a_run_gives_the_same_bytes_again_from_a_cache_that_is_there(tmp_path: P
     assert 0 <= tied <= (1 - cider["fooled_fluent"].value) / 2
     against = result.controls["resists"]
     assert (against.control, [c.a for c in against.comparisons]) == ("Length", ["CIDEr"])
-
-
-COMMAND = (
-    "experiment=attack", "dataset.n=12", "task.images=6", "task.budgets=[0,10,20]",
-    "report=none",
-    "metrics=[cider,rouge_l,length]",
-)  # fmt: skip
-
-
-@pytest.mark.slow
-def test_a_killed_run_continues_with_the_same_bytes(tmp_path: Path) -> None:
-    whole, killed = tmp_path / "whole", tmp_path / "killed"
-    command = [sys.executable, "-m", "metaeval", *without_controls(*COMMAND),
-               f"paths.cache={killed / 'cache'}", f"hydra.run.dir={killed / 'OUT'}"]  # fmt: skip
-    run_here(whole, *COMMAND)
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    while not _searched(killed / "cache" / "content.sqlite"):
-        assert process.poll() is None
-        time.sleep(0.05)
-    process.kill()
-    process.wait()
-    assert not (killed / "OUT" / "statistics.json").exists()
-    run_here(killed, *COMMAND)
-    assert_equal_files(whole / "OUT", killed / "OUT")
-    runs = [read_info(folder / "OUT" / "run.json") for folder in (whole, killed)]
-    first, resumed = (sum(m.n_scored for m in run.metrics) for run in runs)
-    assert resumed < first  # what was scored before the kill is not scored again
-
-
-def _searched(cache: Path) -> bool:
-    """Whether the cache holds scores of the search against ROUGE-L, the second metric."""
-    query = "SELECT count(*) FROM namespace WHERE name LIKE 'search:%rouge-l%'"
-    with (
-        contextlib.suppress(sqlite3.OperationalError),  # not there, or being made
-        contextlib.closing(sqlite3.connect(f"file:{cache}?mode=ro", uri=True)) as db,
-    ):
-        return bool(db.execute(query).fetchone()[0])
-    return False
 
 
 @pytest.mark.slow

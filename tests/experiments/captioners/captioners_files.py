@@ -1,12 +1,12 @@
 """A small finished run of `experiment=captioners`, made by the experiment itself."""
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from metaeval.config import compose_config
 from metaeval.experiments.captioners.task import Captioners
 from metaeval.experiments.run import run
+from tests.shared import write_captions, write_json
 
 HOSTILE = "</script><img src=x onerror=window.pwned=1> & \"quoted\" 'text'"
 REFERENCES = (
@@ -28,24 +28,16 @@ SYSTEMS: Mapping[str, Sequence[str | None]] = {
 def write_captioners_run(folder: Path, copies: int = 4, *overrides: str) -> Path:
     """Run on `copies` times five images; the run's directory, without a report."""
     images = [(5 * k + i, i) for k in range(copies) for i in range(len(REFERENCES))]
-    annotations = [
-        {"id": 10 * image + k, "image_id": image, "caption": f"{text} {image}"}
-        for image, i in images
-        for k, text in enumerate(REFERENCES[i])
-    ]
-    coco = {"images": [{"id": image} for image, _ in images], "annotations": annotations}
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "captions_tiny.json").write_text(json.dumps(coco))
+    captions = {image: [f"{text} {image}" for text in REFERENCES[i]] for image, i in images}
+    write_captions(folder / "captions_tiny.json", captions)
     files = {}
-    for number, (name, captions) in enumerate(SYSTEMS.items()):
-        file = folder / f"{number}.json"
+    for number, (name, texts) in enumerate(SYSTEMS.items()):
         results = [
-            {"image_id": image, "caption": f"{caption} {image}" if caption else ""}
+            {"image_id": image, "caption": f"{text} {image}" if text else ""}
             for image, i in images
-            if (caption := captions[i]) is not None
+            if (text := texts[i]) is not None
         ]
-        file.write_text(json.dumps(results))
-        files[name] = str(file)
+        files[name] = str(write_json(folder / f"{number}.json", results))
     config = compose_config(
         [
             "experiment=captioners", "dataset=coco",

@@ -1,19 +1,21 @@
 """`experiment=captioners` as a user runs it: files, numbers, messages, the same bytes."""
 
 import csv
-import json
 import re
-import subprocess
+from collections.abc import Mapping
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from pycocoevalcap.bleu.bleu import Bleu as CocoBleu
 from scipy.stats import kendalltau
 
 from metaeval import score
 from metaeval.config import compose_config
 from metaeval.data.coco.load import load_coco
+from metaeval.data.dataset import CaptionDataset
 from metaeval.data.scenes import load_scenes
 from metaeval.data.system_captions import read_system_captions
 from metaeval.errors import MetaevalError, StrictError
@@ -21,7 +23,6 @@ from metaeval.experiments.captioners.systems import with_all_references
 from metaeval.experiments.captioners.task import Captioners
 from metaeval.experiments.run import run as carry_out, run_configured
 from metaeval.metrics.base import Scorer
-from metaeval.metrics.ngram.bleu import Bleu, BleuScorer
 from metaeval.metrics.ngram.cider import Cider
 from metaeval.reports.measured import write_report
 from metaeval.results.files import read_result
@@ -29,27 +30,18 @@ from metaeval.results.measured import MeasuredResult, SystemRanking
 from metaeval.runs import files as results
 from metaeval.stats.correlation.rank_order import rank_order
 from metaeval.stats.significance.comparison import holm
-from metaeval.stats.significance.paired_bootstrap import system_score
 from tests.experiments.captioners.captioners_files import (
     HOSTILE,
     SYSTEMS as SMALL_SYSTEMS,
     write_captioners_run,
 )
-from tests.forked import run_command
+from tests.shared import in_data, write_captions, write_json
 
 FAST = ("stats.replicates=60", "task.permutations=500", "stats.tie_seeds=2")
-TEXT_ONLY = "metrics=[bleu,sacrebleu,rouge_l,cider,clipscore]"
-N, LACKING = 200, 10  # images of the run; those that one system is made to lack
-SYSTEMS = ["ersan", "gat", "magic", "nucleus_lm", "ssg", "updown", "zerocap"]
 
 
 def result_of(run: Path) -> MeasuredResult:
     return read_result(run / results.STATISTICS)
-
-
-def metaeval(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """Run the command with a cache of its own below `cwd`."""
-    return run_command("metaeval", "experiment=captioners", *arguments, cwd=cwd)
 
 
 @pytest.mark.slow
@@ -65,9 +57,7 @@ def test_captioners_of_2023_score_what_was_measured_elsewhere(
     name: str, bleu: float, cider: float, words: float | None, layout: str, coco_root: Path
 ) -> None:
     """On all 5,000 images with five references, their files as they were published."""
-    file = coco_root / "coco/captioners_2023" / f"{name}.json"
-    if not file.is_file():
-        pytest.skip("needs coco/captioners_2023 in METAEVAL_DATA")
+    file = in_data(coco_root, f"coco/captioners_2023/{name}.json")
     everyone = with_all_references(
         load_coco("coco", captions=coco_root / "coco/annotations/captions_karpathy_test.json")
     )
@@ -83,42 +73,6 @@ def test_captioners_of_2023_score_what_was_measured_elsewhere(
         assert mean == pytest.approx(words, abs=0.05)
 
 
-# ---- the real captioners on a sample of the Karpathy test images ----
-
-
-@pytest.fixture(scope="module")
-def karpathy(coco_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the run's directory, `one`, and what it printed."""
-    folder = tmp_path_factory.mktemp("models")
-    (folder / "systems").mkdir()
-    for file in sorted((coco_root / "coco/captioners").glob("*.json")):
-        found = json.loads(file.read_text())
-        if file.stem == "magic":  # 18 images are missing, none of them among the first
-            first = sorted(r["image_id"] for r in found)[:N]
-            found = [r for r in found if r["image_id"] not in first[:: N // LACKING]]
-        (folder / "systems" / file.name).write_text(json.dumps(found))
-    done = metaeval(
-        "dataset=coco_karpathy_test", "captions=systems", f"dataset.limit={N}", TEXT_ONLY, *FAST,
-        "report=none", "hydra.run.dir=one", cwd=folder,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    (folder / "one.txt").write_text(done.stdout)
-    return folder
-
-
-@pytest.mark.slow
-@pytest.mark.coco
-def test_images_left_out_are_no_mistake_of_a_systems_file(karpathy: Path) -> None:
-    done = metaeval(
-        "dataset=coco_karpathy_test", "dataset.exclude=val2017", "captions=systems",
-        "dataset.limit=20", "metrics=[cider]", "report=none", *FAST, "hydra.run.dir=less",
-        cwd=karpathy,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    notes = results.read_run_json(karpathy / "less" / results.RUN)["dataset"]["notes"]
-    assert any(re.fullmatch(r"ersan: \d+ captions of images left out, not read.", n) for n in notes)
-
-
 def numbers(run: Path, metric: str) -> SystemRanking:
     return result_of(run).systems[metric]
 
@@ -126,112 +80,6 @@ def numbers(run: Path, metric: str) -> SystemRanking:
 def captions_of(run: Path) -> dict[str, dict[str, object]]:
     """System → what the run says of its captions."""
     return {row["system"]: row for row in result_of(run).extra("captions").records}
-
-
-@pytest.mark.coco
-def test_missing_images_are_named_and_left_out(karpathy: Path) -> None:
-    systems = captions_of(karpathy / "one")
-    assert list(systems) == SYSTEMS
-    missing = {name: systems[name]["n_missing"] for name in ("magic", "updown")}
-    assert (systems["magic"]["n"], missing) == (N - LACKING, {"magic": LACKING, "updown": 0})
-    printed = (karpathy / "one.txt").read_text()
-    assert f"magic has no caption of {LACKING} of them" in printed
-    assert "updown has no caption" not in printed
-    cider = numbers(karpathy / "one", "CIDEr")
-    assert cider.scores["magic"].n == N - LACKING
-    for pair in cider.comparisons.pairs:
-        assert pair.n == (N - LACKING if "magic" in (pair.a, pair.b) else N)
-    scores = results.read_run_table(karpathy / "one" / results.SCORES)
-    assert (scores["set"] == "magic").sum() == (N - LACKING) * 7
-
-
-@pytest.mark.coco
-def test_corpus_scores_and_means_are_kept_separate(karpathy: Path, coco_root: Path) -> None:
-    dataset = load_coco(
-        "coco", captions=coco_root / "coco/annotations/captions_karpathy_test.json", limit=N
-    )
-    found = json.loads((coco_root / "coco/captioners/updown.json").read_text())
-    captions = {r["image_id"]: r["caption"] for r in found}
-    everyone = with_all_references(dataset)
-    assert {len(references) for references in everyone.references} == {5}
-    bleu = Bleu()
-    scorer = bleu.bind(everyone)
-    assert isinstance(scorer, BleuScorer)
-    scorer.prepare()
-    rows = scorer.statistics([captions[i] for i in dataset.image_ids], np.arange(N))
-    corpus = system_score(rows, lambda sums: bleu.of_statistics(sums, corpus=True))
-    mean = bleu.of_statistics(rows).mean(axis=0)
-    for k in range(4):
-        one = numbers(karpathy / "one", f"BLEU-{k + 1} (corpus)")
-        two = numbers(karpathy / "one", f"BLEU-{k + 1} (mean of sentences)")
-        assert one.scores["updown"].value == corpus[k]
-        assert two.scores["updown"].value == pytest.approx(mean[k], abs=1e-12)
-    assert abs(corpus[3] - mean[3]) > 0.05
-
-
-@pytest.mark.coco
-def test_all_pairs_of_systems_are_one_family(karpathy: Path) -> None:
-    for name, ranking in result_of(karpathy / "one").systems.items():
-        names, pairs = ranking.ranking, ranking.comparisons.pairs
-        assert [(p.a, p.b) for p in pairs] == list(combinations(names, 2))
-        values = [ranking.scores[system].value or 0.0 for system in names]
-        assert values == sorted(values, reverse=name != "mean rank")
-        raw = [p.tests[0].p if p.tests[0].p is not None else np.nan for p in pairs]
-        assert [p.tests[0].p_adjusted for p in pairs] == holm(raw).tolist()
-        letters = ranking.letters()
-        # 60 replicates cannot decide on ranks
-        assert ranking.is_decidable == (name != "mean rank")
-        # two systems share a letter unless a test separates them
-        for pair in pairs if ranking.is_decidable else ():
-            apart = pair.is_significant(ranking.comparisons.alpha)
-            assert apart == (not set(letters[pair.a]) & set(letters[pair.b]))
-
-
-@pytest.mark.coco
-def test_against_human_is_the_papers_statistic(karpathy: Path, coco_root: Path) -> None:
-    """Two levels, the four other references on both sides, on the images that both have."""
-    dataset = load_coco(
-        "coco", captions=coco_root / "coco/annotations/captions_karpathy_test.json", limit=N
-    )
-    found = json.loads((karpathy / "systems/magic.json").read_text())
-    captions = {r["image_id"]: r["caption"] for r in found}
-    images = np.array([i for i, name in enumerate(dataset.image_ids) if name in captions])
-    cider = Cider().bind(dataset)
-    assert isinstance(cider, Scorer)
-    cider.prepare()
-    machine = cider.score([captions[dataset.image_ids[i]] for i in images], images)
-    human = cider.score([dataset.human[i] for i in images], images)
-    expected = rank_order(np.concatenate([machine, human], axis=1), [0, 1])
-    records = result_of(karpathy / "one").extra("against_human").records
-    duels = {row["system"]: row for row in records if row["metric"] == "CIDEr"}
-    magic = duels["magic"]
-    assert magic["rank_order_rho"] == pytest.approx(expected.rho, abs=1e-12)
-    assert magic["rank_order_rho_low"] < expected.rho < magic["rank_order_rho_high"]
-    assert magic["human_mean"] == pytest.approx(human.mean(), abs=1e-12)
-    assert magic["n"] == len(images) == N - LACKING
-    # people beat a text-only model easily
-    assert duels["nucleus_lm"]["rank_order_rho"] > 0.5
-
-
-@pytest.mark.coco
-def test_agreement_and_disagreement(karpathy: Path) -> None:
-    result = result_of(karpathy / "one")
-    rows = result.extra("agreement-within-image").records
-    names = ["BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "SacreBLEU", "ROUGE-L", "CIDEr"]
-    assert [row["metric"] for row in rows] == names
-    tau, low, high = (
-        np.array([[row[f"{name}{end}"] for name in names] for row in rows])
-        for end in ("", "_low", "_high")
-    )
-    np.testing.assert_array_equal(tau, tau.T)
-    assert (np.diag(tau) == 1).all()
-    assert (low <= tau).all()
-    assert (tau <= high).all()
-    votes = result.settings["votes in disagreement"]
-    assert votes == ("BLEU-4", "SacreBLEU", "ROUGE-L", "CIDEr")
-    disagreement = result.extra("disagreement").frame()["disagreement"]
-    assert len(disagreement) == N
-    assert disagreement.dropna().astype(float).between(0, 1).all()
 
 
 # ---- what can be wrong, on a dataset of six images ----
@@ -243,18 +91,13 @@ CAPTIONS = ("A dog runs.", "The dog is running on grass.", "A brown dog.", "Dog 
 def tiny(tmp_path: Path) -> Path:
     """A folder with six images' captions in COCO's format, and results files of two systems."""
     ids = range(1, 7)
-    annotations = [
-        {"id": 10 * i + k, "image_id": i, "caption": f"{text} {i}"}
-        for i in ids
-        for k, text in enumerate(CAPTIONS)
-    ]
-    coco = {"images": [{"id": i} for i in ids], "annotations": annotations}
-    (tmp_path / "captions_tiny.json").write_text(json.dumps(coco))
+    captions = {i: [f"{text} {i}" for text in CAPTIONS] for i in ids}
+    write_captions(tmp_path / "captions_tiny.json", captions)
     parrot = [{"image_id": i, "caption": f"{CAPTIONS[1]} {i}"} for i in ids]
     mute = [{"image_id": i, "caption": "" if i == 4 else "a thing"} for i in range(1, 5)]
     files = {"parrot": parrot, "bad": [parrot[0]] * 2, "far": parrot[5:], "mute": mute}
     for name, records in files.items():
-        (tmp_path / f"{name}.json").write_text(json.dumps(records))
+        write_json(tmp_path / f"{name}.json", records)
     return tmp_path
 
 
@@ -299,9 +142,13 @@ def test_names_are_given_and_images_outside_the_run_left_aside(
 
 
 def test_one_system_is_compared_with_none(tiny: Path) -> None:
-    out = run(tiny, f"captions={tiny}/parrot.json")
+    """Captions of images that are left out are no mistake of its file."""
+    other = write_captions(tiny / "captions_other.json", {6: ["a dog"]})
+    out = run(tiny, f"captions={tiny}/parrot.json", f"dataset.exclude={other}")
     assert numbers(out, "ROUGE-L").comparisons.pairs == ()
     assert result_of(out).extra("disagreement").frame()["disagreement"].isna().all()
+    notes = results.read_run_json(out / results.RUN)["dataset"]["notes"]
+    assert "parrot: 1 caption of images left out, not read." in notes
     assert write_report(out).is_file()
 
 
@@ -329,7 +176,11 @@ def test_too_few_permutations_are_reported(tiny: Path, caplog: pytest.LogCapture
             "bad.json, [1], field 'image_id': 1 occurs twice",
         ),
         ("captions={0}/far.json", "dataset.limit=4", "far.json: has no caption of any image of"),
-        ("captions={0}/parrot.json", "task.permutations=0", "permutations: 0 is not in [1, "),
+        (
+            "captions={0}/parrot.json",
+            "task.permutations=0",
+            "permutations: 0 is not in [1, 1000000]",
+        ),
         ("captions={0}/parrot.json", "metrics=[blue]", "unknown metric 'blue'"),
         (
             "captions={0}/parrot.json",
@@ -357,15 +208,100 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_captioners_run(folder, 4, "task.baseline=fair", "stats.replicates=400")
 
 
-def test_every_system_is_tested_against_the_baseline(small: Path) -> None:
+def all_captions(small: Path) -> CaptionDataset:
+    """The dataset of the run."""
+    return load_coco("coco", captions=small.parent / "captions_tiny.json")
+
+
+def captions_by(small: Path, file: str) -> Mapping[Any, str]:
+    """Image → the caption of a system."""
+    path = small.parent / file
+    return read_system_captions(path, "s", all_captions(small).image_ids).captions
+
+
+def test_missing_images_are_left_out(small: Path) -> None:
+    counted = {name: (row["n"], row["n_missing"]) for name, row in captions_of(small).items()}
+    assert counted == dict.fromkeys(SMALL_SYSTEMS, (20, 0)) | {"<b>poor": (16, 4)}
+    cider = numbers(small, "CIDEr")
+    assert {name: each.n for name, each in cider.scores.items()}["<b>poor"] == 16
+    assert {("<b>poor" in (p.a, p.b), p.n) for p in cider.comparisons.pairs} == {
+        (True, 16),
+        (False, 20),
+    }
+    scores = results.read_run_table(small / results.SCORES)
+    assert (scores["set"] == "<b>poor").sum() == 16 * 6
+
+
+def test_corpus_scores_and_means_are_kept_separate(small: Path) -> None:
+    """pycocoevalcap's of both kinds, with all five references."""
+    data = with_all_references(all_captions(small))
+    texts = {i: [text] for i, text in captions_by(small, "0.json").items()}
+    references = dict(zip(data.image_ids, data.references, strict=True))
+    tokenised = (
+        {i: [" ".join(words) for words in Cider().words(of)] for i, of in each.items()}
+        for each in (references, texts)
+    )
+    corpus, of_each = CocoBleu(4).compute_score(*tokenised, 0)
+    for k, expected in enumerate(zip(corpus, np.mean(of_each, axis=1), strict=True)):
+        kinds = [f"BLEU-{k + 1} ({kind})" for kind in ("corpus", "mean of sentences")]
+        made = [numbers(small, name).scores["good"].value for name in kinds]
+        assert made == pytest.approx(expected, abs=1e-12)
+    assert abs(corpus[3] - np.mean(of_each[3])) > 0.01
+
+
+def test_against_human_is_the_papers_statistic(small: Path) -> None:
+    """Two levels, the four other references on both sides, on the images that both have."""
+    dataset, captions = all_captions(small), captions_by(small, "2.json")
+    images = np.array([i for i, name in enumerate(dataset.image_ids) if name in captions])
+    cider = Cider().bind(dataset)
+    assert isinstance(cider, Scorer)
+    cider.prepare()
+    machine = cider.score([captions[dataset.image_ids[i]] for i in images], images)
+    human = cider.score([dataset.human[i] for i in images], images)
+    expected = rank_order(np.concatenate([machine, human], axis=1), [0, 1])
+    records = result_of(small).extra("against_human").records
+    (poor,) = (r for r in records if (r["metric"], r["system"]) == ("CIDEr", "<b>poor"))
+    made = poor["rank_order_rho"], poor["human_mean"], poor["n"]
+    assert made == pytest.approx((expected.rho, human.mean(), 16), abs=1e-12)
+    assert poor["rank_order_rho_low"] <= expected.rho <= poor["rank_order_rho_high"]
+
+
+def test_agreement_and_disagreement(small: Path) -> None:
+    result = result_of(small)
+    rows = result.extra("agreement-within-image").records
+    names = [row["metric"] for row in rows]
+    assert names == ["BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "ROUGE-L", "CIDEr"]
+    tau, low, high = (
+        np.array([[row[f"{name}{end}"] for name in names] for row in rows])
+        for end in ("", "_low", "_high")
+    )
+    np.testing.assert_array_equal(tau, tau.T)
+    assert (np.diag(tau) == 1).all()
+    assert ((low <= tau) & (tau <= high)).all()
+    assert result.settings["votes in disagreement"] == ("BLEU-4", "ROUGE-L", "CIDEr")
+    of_images = result.extra("disagreement").frame()["disagreement"]
+    known = of_images.dropna().astype(float)
+    assert (len(of_images), bool(len(known)), known.between(0, 1).all()) == (20, True, True)
+
+
+def test_pairs_of_systems_are_one_family_and_those_with_the_baseline_another(small: Path) -> None:
     for name, ranking in result_of(small).systems.items():
-        against = ranking.against_baseline
+        names, pairs = ranking.ranking, ranking.comparisons.pairs
+        assert [(p.a, p.b) for p in pairs] == list(combinations(names, 2))
+        values = [ranking.scores[system].value or 0.0 for system in names]
+        assert values == sorted(values, reverse=name != "mean rank")
+        against, letters = ranking.against_baseline, ranking.letters()
+        # two systems share a letter unless a test separates them
+        for pair in pairs:
+            apart = pair.is_significant(ranking.comparisons.alpha)
+            assert apart == (not set(letters[pair.a]) & set(letters[pair.b]))
         assert ranking.baseline == "fair"
         assert {frozenset((p.a, p.b)) for p in against.pairs} == {
             frozenset((system, "fair")) for system in SMALL_SYSTEMS if system != "fair"
         }
-        raw = [p.tests[0].p if p.tests[0].p is not None else np.nan for p in against.pairs]
-        assert [p.tests[0].p_adjusted for p in against.pairs] == holm(raw).tolist()
+        for family in (pairs, against.pairs):
+            raw = [p.tests[0].p if p.tests[0].p is not None else np.nan for p in family]
+            assert [p.tests[0].p_adjusted for p in family] == holm(raw).tolist()
         for pair in against.pairs:  # the better one is `a`
             other = pair.a if pair.b == "fair" else pair.b
             expected = {True: "better" if other == pair.a else "worse", False: ""}
@@ -374,11 +310,14 @@ def test_every_system_is_tested_against_the_baseline(small: Path) -> None:
     assert numbers(small, "CIDEr").against("mute") == "worse"
 
 
-def test_equal_systems_share_rank_and_letters(tiny: Path) -> None:
+def test_equal_systems_share_rank_and_letters(
+    tiny: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     given = f"captions={{a: {tiny}/parrot.json, b: {tiny}/parrot.json, c: {tiny}/mute.json}}"
     ranks = numbers(run(tiny, given), "mean rank").scores
     assert {name: rank.value for name, rank in ranks.items()} == {"a": 1.5, "b": 1.5, "c": 3}
     assert numbers(tiny / "out", "ROUGE-L").comparisons.between("a", "b").tests[0].p == 1
+    assert re.findall(r"(\w+) has no caption of (\d+)", capsys.readouterr().out) == [("c", "2")]
 
 
 def test_the_page_has_letters_examples_and_no_markup_of_captions(small: Path) -> None:
@@ -428,9 +367,9 @@ def test_a_run_whose_metrics_are_all_skipped_has_a_page(tmp_path: Path) -> None:
     assert "No metric has a value." in html
 
 
-def test_a_metrics_agreement_is_its_mean_tau_b_with_the_others(tmp_path: Path) -> None:
+def test_a_metrics_agreement_is_its_mean_tau_b_with_the_others(small: Path) -> None:
     """Kendall's τ-b of the systems' scores, by scipy; to 1e-12."""
-    result = result_of(write_captioners_run(tmp_path))
+    result = result_of(small)
     names = [row["metric"] for row in result.extra("agreement-systems").records]
     scores = {
         name: [e.value for _, e in sorted(result.systems[name].scores.items())] for name in names
@@ -449,29 +388,28 @@ def test_the_replicates_suffice_for_mean_ranks_of_eleven_systems() -> None:
 
 
 @pytest.mark.parametrize(
-    ("metric", "title", "sentences", "cut"),
-    [("clipscore", "CLIPScore (scenes)", 30, True), ("bertscore", "BERTScore (MiniLM)", 30, False),
-     ("bertscore", "BERTScore (MiniLM)", 80, True)],
-)  # fmt: skip
+    ("sentences", "cut"),
+    [(30, ["CLIPScore (scenes)"]), (80, ["CLIPScore (scenes)", "BERTScore (MiniLM)"])],
+)
 def test_captions_that_were_cut_are_said_with_their_share(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], metric: str, title: str,
-    sentences: int, cut: bool,
-) -> None:  # fmt: skip
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], sentences: int, cut: list[str]
+) -> None:
     """A sentence has seven tokens; CLIP reads 77 and MiniLM 512."""
-    data = load_scenes(n=8)
+    data = load_scenes(n=2)
     (tmp_path / "systems").mkdir()
     for name, text in (("short", ""), ("long", " A dog sits near a tree." * sentences)):
         captions = [
             {"image_id": i, "caption": f"{human}{text}"}
             for i, human in zip(data.image_ids, data.human, strict=True)
         ]
-        (tmp_path / "systems" / f"{name}.json").write_text(json.dumps(captions))
+        write_json(tmp_path / "systems" / f"{name}.json", captions)
     config = compose_config(
-        ["experiment=captioners", "dataset=scenes", "dataset.n=8", f"metrics=[{metric}]",
+        ["experiment=captioners", "dataset=scenes", "dataset.n=2", "controls=[]",
+         "metrics=[clipscore,bertscore]", "report.figures=false",
          f"captions={tmp_path / 'systems'}", f"paths.cache={tmp_path / 'cache'}"]
     )  # fmt: skip
     run_configured(config, tmp_path / "OUT")
-    said = "8 of 16 captions cut to the model's length (50.0%)"
-    assert (f"{title}: {said}" in capsys.readouterr().out) == cut
+    said = "2 of 4 captions cut to the model's length (50.0%)"
+    printed = re.findall(rf"(\w+ \(\w+\)): {re.escape(said)}", capsys.readouterr().out)
     page = (tmp_path / "OUT" / "report.html").read_text(encoding="utf-8")
-    assert (said.replace("'", "&#39;") in page) == cut
+    assert (printed, page.count(said.replace("'", "&#39;"))) == (cut, len(cut))

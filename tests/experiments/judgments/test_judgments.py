@@ -39,10 +39,9 @@ from metaeval.runs import files as results
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
 from metaeval.stats.correlation.correlations import correlation
-from metaeval.stats.resampling.items import places
 from tests.data.judgments.test_judgments import thumb
 from tests.reports.browser import EXECUTABLE, chromium
-from tests.shared import run_here, write_lines
+from tests.shared import in_data, run_here, write_lines
 
 SMALL = ("stats.replicates=60", "report=none")
 
@@ -82,13 +81,6 @@ def agreement(judged, metric: Metric) -> dict[str, float]:
     }
 
 
-def flickr8k(root: Path) -> Path:
-    folder = root / "flickr8k"
-    if not folder.is_dir():
-        pytest.skip("METAEVAL_DATA has no folder flickr8k")
-    return folder
-
-
 SLOW, JAVA = pytest.mark.slow, pytest.mark.java
 CROWD = {"BLEU-4": 16.9, "ROUGE-L": 19.9, "CIDEr": 24.6}  # published with one decimal
 # pycocoevalcap's own scores give these values; 0.005 is half of the last digit compared
@@ -108,7 +100,7 @@ EXPERT = {"BLEU-1": 32.324, "BLEU-4": 30.776, "ROUGE-L": 32.314, "CIDEr": 43.891
 def test_flickr8k_equals_published_numbers(
     coco_root: Path, load: Any, n: int, metrics: Any, expected: dict[str, float], tolerance: float
 ) -> None:
-    judged = load(root=flickr8k(coco_root))
+    judged = load(root=in_data(coco_root, "flickr8k"))
     assert len(judged) == n
     assert load is load_crowd or len(judged.rows("rating")[0]) == 3 * n
     found = {k: v for metric in metrics for k, v in agreement(judged, metric()).items()}
@@ -461,7 +453,7 @@ def test_the_page_of_a_metric_that_does_not_score_every_caption(run: Path, tmp_p
 @pytest.mark.skipif(EXECUTABLE is None, reason="no Chromium on PATH")
 def test_captions_are_sorted_and_searched_in_a_browser(run: Path, tmp_path: Path) -> None:
     shutil.copytree(run, tmp_path / "run")
-    path = write_report(tmp_path / "run", examples=5)
+    path = write_report(tmp_path / "run", examples=5, figures=False)
     visible = "[...document.querySelectorAll('#cards-judged tr')].filter(r => !r.hidden)"
     with chromium() as page:
         page.open(path.as_uri())
@@ -477,7 +469,3 @@ def test_captions_are_sorted_and_searched_in_a_browser(run: Path, tmp_path: Path
         )
         assert page.run(f"{visible}.length") == 0
         assert page.errors == []
-
-
-def test_a_place_is_the_share_of_captions_below() -> None:
-    assert places(np.array([3.0, 1.0, 1.0, 9.0])).tolist() == [0.625, 0.25, 0.25, 0.875]

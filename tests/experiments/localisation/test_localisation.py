@@ -209,18 +209,21 @@ def test_explanations_by_hand(metric: Metric, reference: str, expected: dict[str
     assert values.tolist() == pytest.approx(list(expected.values()))
 
 
-def test_a_word_of_two_names_has_their_mean() -> None:
-    words = ["bear", "teddy"]
-    assert by_names(words, [("bear", 0.0), ("teddy bear", 1.0)]).tolist() == [0.5, 1.0]
-
-
 @pytest.mark.parametrize(
-    ("word", "name"),
-    [("Women's", "woman"), ("(possibly", "possibly"), ('"Dare', "dare"), ("riding,", "ride"),
-     ("skis.", "ski"), ("babies", "baby"), ("men", "man"), ("dogs'", "dog")],
+    ("words", "names", "expected"),
+    [
+        *(([word, "other"], [(name, 1.0)], [1.0, 0.0]) for word, name in (
+            ("Women's", "woman"), ("(possibly", "possibly"), ('"Dare', "dare"), ("riding,", "ride"),
+            ("skis.", "ski"), ("babies", "baby"), ("men", "man"), ("dogs'", "dog"),
+        )),
+        # a word of two names has their mean
+        (["bear", "teddy"], [("bear", 0.0), ("teddy bear", 1.0)], [0.5, 1.0]),
+    ],
 )  # fmt: skip
-def test_names_are_found_by_lemma_and_without_punctuation(word: str, name: str) -> None:
-    assert by_names([word, "other"], [(name, 1.0)], lemmas=True).tolist() == [1.0, 0.0]
+def test_names_are_found_by_lemma_and_without_punctuation(
+    words: list[str], names: list[tuple[str, float]], expected: list[float]
+) -> None:
+    assert by_names(words, names, lemmas=True).tolist() == expected
 
 
 # against the reference that counts, the second; "skiing" is two tokens, "rock" is unknown

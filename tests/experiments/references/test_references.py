@@ -1,6 +1,5 @@
 """The number of references: on graded captions, and on pairs that people judged."""
 
-import os
 from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
@@ -9,7 +8,7 @@ import pytest
 
 from metaeval.errors import MetaevalError
 from metaeval.runs import files
-from tests.shared import run_here, write_lines
+from tests.shared import in_data, run_here, write_lines
 
 SMALL = ("dataset=scenes", "dataset.limit=40", "stats.replicates=50")
 
@@ -94,10 +93,8 @@ def test_an_image_without_references_has_a_score_for_none(tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
-def test_pairs_of_pascal_agree_with_the_experiment_alone(tmp_path: Path) -> None:
-    root = Path(os.environ.get("METAEVAL_DATA", "")) / "pascal50s"
-    if not (root / "pair_pascal.mat").is_file():
-        pytest.skip("METAEVAL_DATA has no pascal50s")
+def test_pairs_of_pascal_agree_with_the_experiment_alone(coco_root: Path, tmp_path: Path) -> None:
+    root = in_data(coco_root, "pascal50s")
     common = ("dataset=pascal50s", f"dataset.root={root}", "dataset.limit=10", "dataset.draws=2",
               "metrics=[bleu,length]", "stats.replicates=50", "report=none")  # fmt: skip
     scored, expected = (

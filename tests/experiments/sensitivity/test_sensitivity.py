@@ -47,7 +47,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run_here(
         folder, "experiment=sensitivity", "dataset=scenes", "dataset.n=40",
         f"task.corruptions={CHOSEN}",
-        "metrics=[bleu,rouge_l,length,bigram_model]", "stats.replicates=200",
+        "metrics=[bleu,rouge_l,length,bigram_model]", "stats.replicates=200", "report=none",
     )  # fmt: skip
     return folder / "OUT"
 

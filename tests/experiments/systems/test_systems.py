@@ -11,7 +11,8 @@ import pytest
 from scipy.stats import kendalltau, pearsonr, spearmanr, t as student
 
 from metaeval.stats.agreement.systems import pairwise_accuracies, permutation_p
-from tests.shared import run_here, write_json
+from metaeval.stats.significance.paired_differences import williams_test
+from tests.shared import in_data, run_here, write_json
 
 RNG = np.random.default_rng(7)
 HUMAN = RNG.normal(size=12)
@@ -73,16 +74,13 @@ def test_one_system_left_out(result: Any) -> None:
 
 
 def test_metrics_are_compared_by_williams_test(result: Any) -> None:
-    """t by hand from the determinant of the correlation matrix (Steiger 1980, equation 7)."""
+    """Whose t is that of the literature: tests/stats/significance."""
     pair = result.comparison("pearson_human", "good", "TER")
-    data = np.array([COLUMNS["good"][:11], -COLUMNS["TER"][:11], HUMAN[:11]])
-    matrix = np.corrcoef(data)
-    r1, r2, r12, n = matrix[0, 2], matrix[1, 2], matrix[0, 1], 11
-    spread = 2 * np.linalg.det(matrix) * (n - 1) / (n - 3) + (r1 + r2) ** 2 / 4 * (1 - r12) ** 3
-    t = (r1 - r2) * math.sqrt((n - 1) * (1 + r12) / spread)
-    (test,), half = pair.tests, student.ppf(0.975, n - 3) * (r1 - r2) / t
-    assert (test.method, test.p) == ("Williams", pytest.approx(2 * student.sf(abs(t), n - 3)))
-    assert pair.difference.interval == pytest.approx((r1 - r2 - half, r1 - r2 + half))
+    made = williams_test(COLUMNS["good"][:11], -COLUMNS["TER"][:11], HUMAN[:11])
+    (test,), half = pair.tests, student.ppf(0.975, 11 - 3) * made.error
+    assert (test.method, test.p) == ("Williams", pytest.approx(made.p_two_sided))
+    ends = made.difference - half, made.difference + half
+    assert pair.difference.interval == pytest.approx(ends)
     other = result.comparison("accuracy_human", "good", "TER").tests[0].method
     assert (result.controls["pearson_human"].control, other == "Williams") == ("Length", False)
 
@@ -119,8 +117,7 @@ CHECKED = {
 
 @pytest.mark.coco
 def test_the_challenge_of_2015(coco_root: Path, tmp_path: Path) -> None:
-    if not (coco_root / "coco2015").is_dir():
-        pytest.skip("METAEVAL_DATA has no folder coco2015")
+    in_data(coco_root, "coco2015")
     result = run_here(
         tmp_path,
         "experiment=systems",

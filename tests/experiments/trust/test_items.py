@@ -28,7 +28,7 @@ from metaeval.results.measured import MeasuredResult
 from metaeval.results.run import RunInfo
 from metaeval.schema import check_config
 from tests.experiments.trust.trust_cases import item_run
-from tests.forked import run_command
+from tests.forked import command
 from tests.shared import write_lines
 
 BATTERY = """
@@ -47,8 +47,7 @@ def score(captions, references):
 
 def trust(folder: Path, out: str, *options: str, code: int = 0) -> dict[str, tuple[int, Any]]:
     """Item → when it ran, and the result of each column."""
-    done = run_command(
-        "metaeval",
+    command(
         "experiment=trust",
         "trust.battery=battery.yaml",
         "metric=[callable]",
@@ -58,8 +57,8 @@ def trust(folder: Path, out: str, *options: str, code: int = 0) -> dict[str, tup
         *options,
         cwd=folder,
         env={"METAEVAL_CACHE": str(folder / "cache")},
+        code=code,
     )
-    assert done.returncode == code, done.stderr
     items = {item: folder / out / "items" / item for item in ("drawn", "mine")}
     results = {k: json.loads((item / "statistics.json").read_text()) for k, item in items.items()}
     return {

@@ -4,7 +4,7 @@ The numbers are arbitrary but fixed: what is tested is that they arrive where th
 """
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,32 @@ REGIONS: list[dict[str, Any]] = [
     {"label": "person", "box": [0.05, 0.4, 0.12, 0.7]},
     {"label": "", "box": [0.8, 0.7, 1.0, 0.95]},
 ]
+
+
+def transport(words: Sequence[str]) -> dict[str, Any]:
+    """An explanation of VIFIDEL: two objects, every word, and a word without a vector."""
+    rng = np.random.default_rng(len(words))
+    moves = list(product(("horse", "person"), sorted(set(words))))
+    numbers = zip(
+        rng.dirichlet(np.ones(len(moves))), rng.uniform(0.1, 1.5, len(moves)), strict=True
+    )
+    flows: list[dict[str, Any]] = [
+        {"object": a, "word": b, "mass": mass, "price": price, "cost": mass * price}
+        for (a, b), (mass, price) in zip(moves, numbers, strict=True)
+    ]
+    flows.sort(key=lambda flow: -flow["cost"])
+    objects, named = (
+        [
+            {"word": name, "mass": sum(f["mass"] for f in flows if f[side] == name)}
+            for name in dict.fromkeys(f[side] for f in flows)
+        ]
+        for side in ("object", "word")
+    )
+    distance = sum(flow["cost"] for flow in flows)
+    plan = {"objects": objects, "words": named, "flows": flows, "distance": distance}
+    plans = {"VIFIDEL": {**plan, "score": np.exp(-distance)}}
+    unknown = {"unknown_objects": [], "unknown_words": ["quux"]}
+    return {"kind": "transport", "p": 1, "plans": plans, **unknown}
 
 
 def grounding(regions: Sequence[Mapping[str, Any]], seed: int) -> dict[str, Any]:

@@ -78,17 +78,16 @@ def test_figures_are_drawn_once_for_equal_data(run: Path, monkeypatch: pytest.Mo
     """What is remembered are the bytes that are drawn; another score is drawn anew."""
     draw, drawn = charts._figure, []
     monkeypatch.setattr(charts, "_figure", lambda *size: drawn.append(size) or draw(*size))
-    plain, once = written(run), len(drawn)
     with remembering(MemoryStore()):
-        assert [written(run), written(run)] == [plain, plain]
-        assert len(drawn) == 2 * once
+        plain, once = written(run), len(drawn)
+        assert (written(run), len(drawn)) == (plain, once)
         table = results.read_run_table(run / results.SCORES)
         table.loc[0, "score"] += 0.5
         results.write_table(run / results.SCORES, table)
         other = written(run)
     names = ("histograms.svg", "ranks.pdf", "ranking.svg")
     assert [other[name] == plain[name] for name in names] == [False, False, True]
-    assert len(drawn) > 2 * once
+    assert len(drawn) > once > 0
 
 
 def test_captions_have_ranks_from_the_worst_to_the_best() -> None:
@@ -254,7 +253,7 @@ def test_nothing_ran(tmp_path: Path) -> None:
 
 
 def test_explanations_go_in_for_the_first_images_and_never_beyond_the_limit(tmp_path: Path) -> None:
-    many = [(i, f"{human} {i}", refs) for i in range(60) for _, human, refs in [IMAGES[i % 8]]]
+    many = [(i, f"{human} {i}", refs) for i in range(24) for _, human, refs in [IMAGES[i % 8]]]
     captions = corrupt(many, 1)
     rng = np.random.default_rng(0)
     scores = {"TIGEr": rng.random(len(captions)), "BLEU-1": rng.random(len(captions))}
@@ -270,7 +269,7 @@ def test_explanations_go_in_for_the_first_images_and_never_beyond_the_limit(tmp_
         return brief["images"], json.loads(unpacked(page.data["data-explanations"]))
 
     images, data = explained(explanations=5)
-    wide = {name: values.reshape(4, 60) for name, values in scores.items()}  # worst level first
+    wide = {name: values.reshape(4, 24) for name, values in scores.items()}  # worst level first
     expected = set()
     metrics = read_result(run / "statistics.json").metrics
     best = max(metrics, key=lambda m: m.numbers.value("rank_order_rho"))
@@ -283,13 +282,13 @@ def test_explanations_go_in_for_the_first_images_and_never_beyond_the_limit(tmp_
         assert {names[int(k)]: p for k, p in sets.items()} == payloads[int(image)]
     assert explained(explanations=0) == ([], {})
     without = (run / "report.html").stat().st_size
-    every, _ = explained(explanations=60)
-    assert len(every) == 60
+    every, _ = explained(explanations=24)
+    assert len(every) == 24
     limit = (without + (run / "report.html").stat().st_size) // 2
-    few, _ = explained(explanations=60, max_bytes=limit)
+    few, _ = explained(explanations=24, max_bytes=limit)
     assert (run / "report.html").stat().st_size <= limit
-    assert 0 < len(few) < 60
-    assert "All 60 images are in this file" in report(run, max_bytes=limit).words
+    assert 0 < len(few) < 24
+    assert "All 24 images are in this file" in report(run, max_bytes=limit).words
     (run / "explanations.json").unlink()  # an older run's files have none
     assert explained() == ([], {})
 
@@ -357,12 +356,3 @@ def test_the_caption_survives_any_edits(
     )
     caption = " ".join(new)
     assert remove_marks(mark_edits(" ".join(old), caption, edits)) == caption
-
-
-@given(WORDS, st.data())
-def test_replayed_deletions_leave_the_caption(words: list[str], data: st.DataObject) -> None:
-    gone = data.draw(st.sets(st.integers(0, len(words) - 1), max_size=len(words)))
-    caption = " ".join(w for i, w in enumerate(words) if i not in gone)
-    text = mark_edits(" ".join(words), caption, [word_edit(i, words[i], "") for i in sorted(gone)])
-    assert remove_marks(text) == caption
-    assert text.count(OPEN) == len(gone)

@@ -3,17 +3,11 @@
 import math
 import warnings
 from itertools import combinations, permutations, product
-from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from metaeval.data.judgments.benchmarks import load_thumb
-from metaeval.metrics.controls import BigramModel, Length
-from metaeval.runs.records import HUMAN
-from metaeval.runs.store import MemoryStore
-from metaeval.scoring import score_captions
 from metaeval.stats.agreement.ceiling import (
     alt_test,
     disattenuated_correlation,
@@ -22,7 +16,6 @@ from metaeval.stats.agreement.ceiling import (
 )
 from metaeval.stats.agreement.controls import _STREAM, fitted_control, partial_correlation
 from metaeval.stats.agreement.systems import rank_clusters
-from metaeval.stats.correlation.kendall import concordance
 from metaeval.stats.ordering.pairwise import pairwise_difference_pearson, soft_pairwise_accuracy
 from metaeval.stats.ordering.tie_calibration import (
     cross_fitted_tie_calibration,
@@ -38,44 +31,18 @@ NAN = float("nan")
 # --- soft pairwise accuracy ---------------------------------------------------------------------
 
 
-def spa_in_float32(human: np.ndarray, metric: np.ndarray, permutations_: int = 1000) -> float:
-    """The public procedure, from its description: float32 sums, seed 4, one sign matrix, >=."""
-    rng = np.random.default_rng(4)
-    signs = np.rint(rng.random((permutations_, human.shape[1]), dtype=np.float32)) * 2 - 1
-    p = {}
-    for side, table in (("human", human), ("metric", metric)):
-        table = table.astype(np.float32)
-        partial = np.matmul(table, signs.T)
-        for i in range(len(table)):
-            for j in range(i + 1, len(table)):
-                observed = np.sum(table[i] - table[j])
-                p[side, i, j] = float(np.mean(partial[i] - partial[j] >= observed))
-    gaps = [abs(p["human", i, j] - p["metric", i, j]) for side, i, j in p if side == "human"]
-    return 1 - float(np.mean(gaps))
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_spa_equals_the_public_procedure(seed):
-    rng = np.random.default_rng(seed)
-    quality = rng.normal(size=(7, 1)) / 4
-    human = np.rint(2 * (quality + rng.normal(size=(7, 150))))
-    metric = quality + rng.normal(size=(7, 150))
-    ours = soft_pairwise_accuracy(human, metric)
-    # integers are exact in float32; a continuous sum may round past the observed one: 1 of 1,000
-    assert ours == pytest.approx(spa_in_float32(human, metric), abs=1e-3)
-
-
-def test_spa_of_two_systems_against_all_sign_flips():
-    """Items without a rating of either system are left out."""
+def test_spa_against_all_sign_flips():
+    """Items without a rating of one of two systems are left out."""
     rng = np.random.default_rng(3)
-    tables = rng.integers(1, 6, (2, 9)).astype(float), rng.normal(size=(2, 9))
+    tables = rng.integers(1, 6, (3, 9)).astype(float), rng.normal(size=(3, 9))
     flips = np.array(list(product((-1, 1), repeat=9)))
-    gaps = [table[0] - table[1] for table in tables]
-    p = [np.mean(flips @ gap >= gap.sum() - 1e-9) for gap in gaps]
-    human, metric = (np.hstack([table, np.ones((2, 1))]) for table in tables)
+    gaps = [[table[i] - table[j] for i, j in combinations(range(3), 2)] for table in tables]
+    p = np.array([[np.mean(flips @ g >= g.sum() - 1e-9) for g in of_side] for of_side in gaps])
+    human, metric = (np.hstack([table, np.ones((3, 1))]) for table in tables)
     human[1, 9] = NAN
     ours = soft_pairwise_accuracy(human, metric, replicates=40_000)
-    assert ours == pytest.approx(1 - abs(p[0] - p[1]), abs=0.02)  # 4 standard errors of the draws
+    # 4 standard errors of the draws
+    assert ours == pytest.approx(1 - np.abs(p[0] - p[1]).mean(), abs=0.02)
     assert math.isnan(soft_pairwise_accuracy(np.full((2, 3), NAN), np.ones((2, 3))))
 
 
@@ -103,19 +70,6 @@ def test_pdp_without_pairs_is_undefined():
     alone = pairwise_difference_pearson([1, 2], [1, 2], ["a", "b"])
     assert (math.isnan(alone.value), alone.n) == (True, 0)
     assert math.isnan(pairwise_difference_pearson([1, 1], [1, 2], ["a", "a"]).value)
-
-
-# --- concordance --------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("levels", [2, 5, 60, 10_000])
-@pytest.mark.parametrize("n", [1, 2, 7, 65, 150])
-def test_concordance_equals_the_double_loop(n, levels):
-    rng = np.random.default_rng(n)
-    x, y = rng.integers(0, levels, n), rng.integers(0, max(2, levels // 3), n)
-    signs = [np.sign([x[i] - x[j], y[i] - y[j]]) for i, j in combinations(range(n), 2)]
-    slow = np.sum([[a * b, a * a, b * b] for a, b in signs], axis=0) if signs else (0, 0, 0)
-    assert concordance(x, y) == tuple(slow)
 
 
 # --- tie calibration ----------------------------------------------------------------------------
@@ -196,17 +150,6 @@ def test_two_raters_or_two_items_suffice_for_agreement():
     assert rater_agreement(two, "pearson") == pytest.approx(np.corrcoef(both.T)[0, 1])
     few = [[1, 2, 3]], [[1], [2], [3]]
     assert np.isnan([rater_agreement(ratings) for ratings in few]).all()
-
-
-@pytest.mark.coco
-def test_flickr8k_expert_has_no_rater_identity(coco_root: Path):
-    """REFERENCES: sorted in all 5,664 rows; exchangeable raters give τ-c .479, columns .522."""
-    path = coco_root / "flickr8k" / "ExpertAnnotations.txt"
-    rows = [line.split("\t") for line in path.read_text().splitlines()]
-    ratings = np.array([r[2:5] for r in rows if r[1].split("#")[0] != r[0]], dtype=float)
-    assert len(ratings) == 5664
-    assert sorted_rows(ratings)
-    assert rater_agreement(ratings) == pytest.approx(0.479, abs=5e-4)
 
 
 def test_disattenuation_is_r_over_the_root_of_icc():
@@ -349,41 +292,6 @@ def test_fitted_control_leaves_out_a_feature_that_is_constant_in_training():
 def test_rank_clusters_open_where_a_member_differs():
     """c differs from a, so it opens cluster 2; d is not separated from c."""
     assert rank_clusters(list("abcd"), [("c", "a")]) == {"a": 1, "b": 1, "c": 2, "d": 2}
-
-
-@pytest.mark.coco
-def test_blind_features_on_thumb(coco_root: Path) -> None:
-    """Ridge on length and two bigram scores, five folds by image: Pearson .241, .087, .321 with all
-    captions and .074, .111, .238 without people's (total, precision, recall). Folds are random: a
-    value differs by about .01 from seed to seed, so the mean of five seeds is compared within .02.
-    """
-    if not (coco_root / "thumb").is_dir():
-        pytest.skip("METAEVAL_DATA has no folder thumb")
-    data = load_thumb(data=coco_root)
-    texts = [j.candidate for j in data.judged]
-    columns = []
-    for metric in (Length(), BigramModel()):
-        scored = score_captions(metric, data.dataset, texts, data.image_index, MemoryStore())
-        assert scored.scores is not None
-        names = [c.name for c in scored.columns]
-        wanted = [n for n in names if n in ("Length", "Bigram model", "Bigram model per word")]
-        columns += [scored.scores[:, names.index(n)] for n in wanted]
-    features = np.stack(columns, axis=1)
-    assert features.shape == (2500, 3)
-    image = np.array([j.image for j in data.judged])
-    machine = np.array([j.system != HUMAN for j in data.judged])
-    expected = {"total": (0.241, 0.074), "precision": (0.087, 0.111), "recall": (0.321, 0.238)}
-    for dimension, values in expected.items():
-        target = data.means(dimension)
-        for rows, value in zip((np.ones(2500, dtype=bool), machine), values, strict=True):
-            r = [
-                np.corrcoef(
-                    fitted_control(features[rows], target[rows], image[rows], seed=seed),
-                    target[rows],
-                )[0, 1]
-                for seed in range(5)
-            ]
-            assert np.mean(r) == pytest.approx(value, abs=0.02)
 
 
 def test_a_correlation_of_one_is_not_exceeded_by_rounding() -> None:

@@ -138,27 +138,6 @@ def test_the_floor_is_the_least_n_whose_interval_of_a_mean_covers_90_percent() -
     assert all(math.isnan(x) for x in percentile_interval(range(101), 0.5, MIN_UNITS - 1))
 
 
-def test_intervals_cover_the_truth_about_as_often_as_they_say() -> None:
-    """Versions share their image's difficulty; the truth of the AUC is known in closed form.
-
-    Scores are difficulty (variance 0.8) + noise (0.2) + 0.6·level, so that for items of different
-    images the AUC is Φ(0.6/√2). In 300 simulations the coverage of a 90 % interval scatters by
-    1.7 points; intervals that took the captions as independent would be twice too wide, and cover
-    the truth nearly always.
-    """
-    truth = float(stats.norm.cdf(0.6 / math.sqrt(2)))
-    counts = bootstrap_counts(120, 300, seed=8)
-    rng = np.random.default_rng(9)
-    covered = 0
-    for _ in range(300):
-        difficulty = rng.normal(scale=math.sqrt(0.8), size=(120, 1))
-        scores = difficulty + rng.normal(scale=math.sqrt(0.2), size=(120, 2)) + [0, 0.6]
-        result = replicate_statistics(scores, [0, 1], counts, threads=1)
-        low, high = percentile_interval(result.adjacent_auc[0], 0.9, 120)
-        covered += low <= truth <= high
-    assert 0.84 < covered / 300 < 0.95
-
-
 def test_the_mean_of_the_images_drawn() -> None:
     rng = np.random.default_rng(0)
     scores = np.round(rng.normal(size=(40, 4)), 1)
