@@ -347,8 +347,7 @@ def rankings(arena: BattleSample) -> tuple[list[Extra], BradleyTerry | None, str
         plain, equal = (arena.strengths(winner, at_equal_length=x) for x in (False, True))
     except InputError as error:
         return [], None, error.problem
-    alpha = level_of(arena.stats.confidence)
-    tested = compare(plain.tests(), "pairs of systems", alpha=alpha)
+    tested = compare(plain.tests(), "pairs of systems", alpha=level_of(arena.stats.confidence))
     rank = rank_clusters(plain.systems, [(c.a, c.b) for c in tested if c.significant])
     system = np.array([name for side in zip(*arena.systems, strict=True) for name in side])
     won = np.concatenate([winner, 1 - winner])

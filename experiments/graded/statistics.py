@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import product, zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -136,10 +137,9 @@ def statistics(
     metrics = _metric_results(results, columns, corruptions)
     printed, others = _published(metrics, published)
     _add_published(rows.get("seeds", []), printed)
+    statistics_of = partial(comparable_statistics, levels=design.levels, counts=design.counts)
     comparisons, controls, resampled = compare_columns(
-        list(columns.values()),
-        lambda scores: comparable_statistics(scores, design.levels, design.counts),
-        design.confidence,
+        list(columns.values()), statistics_of, design.confidence
     )
     worst = {name: images[record.worst_images].tolist() for name, record in columns.items()}
     notes = fill_sentences(

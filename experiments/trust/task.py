@@ -265,17 +265,12 @@ def _begin_process(ends: Connection, folders: Sequence[Path]) -> None:
     contexts = ExitStack()
     contexts.enter_context(keep_networks())
     contexts.enter_context(shared_java_services())
-    Finalize(
-        None, partial(_leave, contexts), exitpriority=0
-    )  # with the process, before its threads
+    # at its end, before its threads, the last one first; and no more than these: Python takes a
+    # minute to free millions of captions one by one
+    Finalize(None, os._exit, (0,), exitpriority=0)
+    Finalize(None, contexts.close, exitpriority=0)
     logging.getLogger().addHandler(QueueHandler(_logged))
     logging.getLogger().setLevel(logging.INFO)
-
-
-def _leave(contexts: ExitStack) -> None:
-    """End a process at once: Python takes a minute to free millions of captions one by one."""
-    contexts.close()
-    os._exit(0)
 
 
 _logged: SimpleQueue[logging.LogRecord] = SimpleQueue()

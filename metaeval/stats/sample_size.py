@@ -203,9 +203,8 @@ def label_efficiency(
     """
     if n_labels < 4:
         raise InputError(f"{n_labels} labels; use 4 or more", field="n_labels")
-    (x, y), unit, counts = complete_items(
-        {"scores": scores, "human": human}, image, counts, replicates, seed
-    )
+    columns = {"scores": scores, "human": human}
+    (x, y), unit, counts = complete_items(columns, image, counts, replicates, seed)
     if (n := len(x)) < 3:
         return IntervalEstimate(math.nan, math.nan, math.nan, n)
     x, y = (values - values.mean() for values in (scaled(x), scaled(y)))

@@ -212,8 +212,7 @@ def load_pascal50s(
             file=files[TRIPLETS],
         )
     results = _direct(pairs, len(inputs), files[PAIRS], required=labels == "direct")
-    tidy = Tidy()
-    read = list(_read_pairs(inputs, category, votes_of, files, limit, tidy))
+    read = list(_read_pairs(inputs, category, votes_of, files, limit, tidy := Tidy()))
     votes = {"consensus": np.array([pair.votes for pair in read], dtype=np.int64)}
     if results is not None:
         votes["direct"] = np.array([results[pair.place] for pair in read], dtype=np.int64)

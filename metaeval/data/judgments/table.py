@@ -108,8 +108,7 @@ def load_table(
     table = read_table(path, take_reading(options), "dataset")
     table = unfolded(table, ("image_id", "candidate"), fields)
     higher_is_better = options.pop("higher_is_better", True)
-    language = options.pop("language", None)
-    more_references = options.pop("references", None)
+    language, more_references = options.pop("language", None), options.pop("references", None)
     chosen = protocol_for(name, protocol, **options)  # type: ignore[misc]  # what Choices has
     dimensions = [human] if isinstance(human, str) else list(human)
     if not dimensions:
