@@ -389,7 +389,7 @@ def test_the_replicates_suffice_for_mean_ranks_of_eleven_systems() -> None:
 
 @pytest.mark.parametrize(
     ("sentences", "cut"),
-    [(30, ["CLIPScore (scenes)"]), (80, ["CLIPScore (scenes)", "BERTScore (MiniLM)"])],
+    [(30, ["CLIPScore (scenes)"]), (80, ["BERTScore (MiniLM)", "CLIPScore (scenes)"])],
 )
 def test_captions_that_were_cut_are_said_with_their_share(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], sentences: int, cut: list[str]
@@ -412,4 +412,4 @@ def test_captions_that_were_cut_are_said_with_their_share(
     said = "2 of 4 captions cut to the model's length (50.0%)"
     printed = re.findall(rf"(\w+ \(\w+\)): {re.escape(said)}", capsys.readouterr().out)
     page = (tmp_path / "OUT" / "report.html").read_text(encoding="utf-8")
-    assert (printed, page.count(said.replace("'", "&#39;"))) == (cut, len(cut))
+    assert (sorted(printed), page.count(said.replace("'", "&#39;"))) == (cut, len(cut))
