@@ -1,12 +1,15 @@
-"""What disks and locales do to a run: the same bytes, or one line."""
+"""What disks, kills and locales do to a run: the same bytes, or one line."""
 
+import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -52,10 +55,44 @@ def numbers(cwd: Path, done: subprocess.CompletedProcess[str]) -> dict[str, byte
     return {name: (cwd / "OUT" / name).read_bytes() for name in SAME}
 
 
+class Undisturbed(NamedTuple):
+    numbers: dict[str, bytes]
+    seconds: float
+
+
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Undisturbed:
     cwd = tmp_path_factory.mktemp("faults")
-    return numbers(cwd, run(cwd))
+    started = time.monotonic()
+    done = run(cwd)
+    return Undisturbed(numbers(cwd, done), time.monotonic() - started)
+
+
+def test_kills_at_several_moments(undisturbed: Undisturbed, tmp_path: Path) -> None:
+    """Each killed run leaves a folder that says so, or nothing; the last one ends as if none of
+    them had been."""
+    begun = 0
+    for share in (0.5, 0.7, 0.9):  # before that little is written: it imports
+        victim = subprocess.Popen(
+            command(),
+            cwd=tmp_path,
+            env=environment(tmp_path / "cache"),
+            start_new_session=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            victim.wait(share * undisturbed.seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(victim.pid, signal.SIGKILL)
+            victim.wait()
+        info = tmp_path / "OUT" / files.RUN
+        if info.exists():
+            begun += 1
+            assert json.loads(info.read_text())["status"] in ("unfinished", "finished")
+    assert begun, "no run came as far as its first file"
+    assert numbers(tmp_path, run(tmp_path)) == undisturbed.numbers
+    assert not [p.name for p in (tmp_path / "OUT").iterdir() if p.name.startswith(".")]
 
 
 def in_a_namespace(script: str, cwd: Path, cache: Path) -> subprocess.CompletedProcess[str]:
@@ -90,26 +127,26 @@ def test_a_full_disk_beneath_the_run(tmp_path: Path) -> None:
     assert set(left) <= {files.RUN, files.CONFIG, "metaeval.log"}
 
 
-def test_a_full_disk_beneath_the_cache(undisturbed: dict[str, bytes], tmp_path: Path) -> None:
+def test_a_full_disk_beneath_the_cache(undisturbed: Undisturbed, tmp_path: Path) -> None:
     (tmp_path / "small").mkdir()
     script = f"mount -t tmpfs -o size=80k none small && {quoted()}"
     done = in_a_namespace(script, tmp_path, tmp_path / "small" / "cache")
-    assert numbers(tmp_path, done) == undisturbed
+    assert numbers(tmp_path, done) == undisturbed.numbers
     assert done.stderr.count("the score cache cannot be written") == 1
 
 
-def test_a_locale_that_knows_few_letters(undisturbed: dict[str, bytes], tmp_path: Path) -> None:
+def test_a_locale_that_knows_few_letters(undisturbed: Undisturbed, tmp_path: Path) -> None:
     ascii_only = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     done = run(tmp_path, "report=default", "report.figures=false", **ascii_only)
-    assert numbers(tmp_path, done) == undisturbed
+    assert numbers(tmp_path, done) == undisturbed.numbers
     assert "rank-order rho" in done.stdout
     assert "ρ" in (tmp_path / "OUT" / files.REPORT).read_text(encoding="utf-8")
 
 
-def test_a_home_that_is_not_there(undisturbed: dict[str, bytes], tmp_path: Path) -> None:
+def test_a_home_that_is_not_there(undisturbed: Undisturbed, tmp_path: Path) -> None:
     env = {k: v for k, v in os.environ.items() if k not in ("METAEVAL_CACHE", "XDG_CACHE_HOME")}
     done = python(tmp_path, command(), {**env, "HOME": "/proc/no/such/home"})
-    assert numbers(tmp_path, done) == undisturbed
+    assert numbers(tmp_path, done) == undisturbed.numbers
     assert "the score cache cannot be written" in done.stderr
     assert "Traceback" not in done.stderr
 

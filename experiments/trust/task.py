@@ -65,6 +65,7 @@ from metaeval.results.run import RunInfo
 from metaeval.results.trust import answer_of, matrix_rows
 from metaeval.runs import files
 from metaeval.runs.files import digest, file_sha256
+from metaeval.runs.folder import new_folder
 from metaeval.schema import check_config
 from metaeval.scoring import signatures_of
 from metaeval.text.tokenizers.base import forget_texts
@@ -297,8 +298,7 @@ def _item(name: str, overrides: Sequence[str], outer: DictConfig, folder: Path) 
     """The run of an item: an earlier finished one of the same key, or a new one."""
     config = item_config(overrides, outer)
     experiment = str(overrides[0]).partition("=")[2]
-    arguments = " ".join(f"'{o}'" if "[" in o else o for o in overrides)
-    command = f"python -m metaeval {arguments}"
+    command = " ".join(["python -m metaeval", *(f"'{o}'" if "[" in o else o for o in overrides)])
     key = _key(config)
     stored = stored_item(folder, key)
     if stored is None:
@@ -316,8 +316,9 @@ def _item(name: str, overrides: Sequence[str], outer: DictConfig, folder: Path) 
         if key is not None:
             files.atomic(folder / KEY, lambda p: p.write_text(key, encoding="utf-8"))
     result, info = stored or (read_result(folder / files.STATISTICS), read_info(folder / files.RUN))
-    where = f"{ITEMS}/{name}"
-    return ItemRun(name, experiment, command, result, info, where, resampled=_resampled(folder))
+    return ItemRun(
+        name, experiment, command, result, info, f"{ITEMS}/{name}", resampled=_resampled(folder)
+    )
 
 
 def item_config(overrides: Sequence[str], outer: DictConfig) -> DictConfig:
@@ -376,7 +377,10 @@ def _key(config: DictConfig) -> str | None:
 
 
 def stored_item(folder: Path, key: str | None) -> tuple[MeasuredResult, RunInfo] | None:
-    """The finished run of this key that the folder holds; of a damaged one a line is printed."""
+    """The finished run of this key that the folder holds.
+
+    A damaged one, into whose folder no run may write, is moved, and a line is printed.
+    """
     if not (folder / files.RUN).exists():
         return None
     try:
@@ -386,7 +390,8 @@ def stored_item(folder: Path, key: str | None) -> tuple[MeasuredResult, RunInfo]
             _resampled(folder)
             return read_result(folder / files.STATISTICS), info
     except MetaevalError as error:
-        print(f"{error}; the item runs again", flush=True)
+        aside = folder.rename(new_folder(folder.with_name(f"{folder.name}-damaged")))
+        print(f"{error}; it is now in {aside}, and the item runs again", flush=True)
     return None
 
 

@@ -100,6 +100,8 @@ def test_a_damaged_item_is_run_again_with_a_word(
     (folder / name).write_text("")
     assert stored_item(folder, "k") is None
     assert f"{folder / name}: invalid JSON" in capsys.readouterr().out
+    # a run writes into no folder whose files it does not know
+    assert [path.name for path in tmp_path.iterdir()] == ["a-damaged"]
 
 
 def with_signature(signature: str, **column: Any) -> MeasuredResult:
