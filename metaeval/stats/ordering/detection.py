@@ -7,6 +7,7 @@ import numpy.typing as npt
 from scipy.special import bdtr
 
 from metaeval.stats.resampling.bootstrap import (
+    Buffers,
     Counts,
     IntervalEstimate,
     interval_estimate,
@@ -225,13 +226,14 @@ def classification(
     curve = _Thresholds(x, label, unit, counts.shape[1])
     one, step = np.ones((1, counts.shape[1])), replicates_at_a_time(len(x))
 
-    drawn = map_chunks(
-        lambda start: curve.of(counts[start : start + step]), range(0, len(counts), step)
-    )
+    def chunk(start: int, buffers: Buffers) -> Floats:
+        return curve.of(counts[start : start + step], buffers)
+
+    drawn = map_chunks(chunk, range(0, len(counts), step))
     estimates = (
         interval_estimate(float(value), replicates, confidence, len(np.unique(unit)), len(x))
         for (value,), replicates in zip(
-            curve.of(one), np.hstack([np.empty((2, 0)), *drawn]), strict=True
+            curve.of(one, Buffers()), np.hstack([np.empty((2, 0)), *drawn]), strict=True
         )
     )
     return Classification(int(label.sum()), *estimates)
@@ -252,24 +254,24 @@ class _Thresholds:
         self._passed = np.flatnonzero(np.diff(true))
         self._true, self._false = true[1:], false
 
-    def of(self, counts: Counts | Floats) -> Floats:
+    def of(self, counts: Counts | Floats, buffers: Buffers) -> Floats:
         """AUROC and average precision [2, r] where images are drawn `counts` [r, n_images] times;
         NaN where a class is empty."""
-        weights = pad_weights(counts.T)
-        totals = [t.of(weights) for t in self._of_class]
+        weights = pad_weights(counts.T, np.float64, buffers)
+        totals = [t.of(weights, buffers, f"{k}") for k, t in enumerate(self._of_class)]
         n_true, n_false = (
             total[of.rows(size)][0]
             for total, of, size in zip(totals, self._of_class, self._sizes, strict=True)
         )
         at, passed = self._of_class, self._passed
-        true = totals[0][at[0].rows(self._true[passed])]
-        false = totals[1][at[1].rows(self._false[passed + 1])]
-        before = totals[1][at[1].rows(self._false[passed])]
+        true = buffers.take("true", totals[0], at[0].rows(self._true[passed]))
+        false = buffers.take("false", totals[1], at[1].rows(self._false[passed + 1]))
+        before = buffers.take("before", totals[1], at[1].rows(self._false[passed]))
         gained = np.diff(true, axis=0, prepend=0.0)
         with np.errstate(invalid="ignore", divide="ignore"):
             share = np.where(gained > 0, true / (true + false), 0.0)
             # pairs of which the positive is lower, and half of those in one threshold
-            lost = np.einsum("gr,gr->r", gained, false + before) / 2
+            lost = np.einsum("gr,gr->r", gained, np.add(false, before, out=before)) / 2
             auroc = (n_true * n_false - lost) / (n_true * n_false)
             table = np.stack([auroc, np.einsum("gr,gr->r", gained, share) / n_true])
         return np.where((n_true > 0) & (n_false > 0), table, np.nan)

@@ -8,13 +8,14 @@ import numpy.typing as npt
 from metaeval.errors import InputError
 from metaeval.stats.correlation.rank_order import rho_of_prefixes
 from metaeval.stats.ordering.pairwise import monotone_flags, pair_counts
-from metaeval.stats.resampling.bootstrap import Counts, map_chunks, replicates_at_a_time
+from metaeval.stats.resampling.bootstrap import Buffers, Counts, map_chunks, replicates_at_a_time
 from metaeval.stats.resampling.items import Floats, as_table, encode
 from metaeval.stats.resampling.weighted import (
     Sums,
     WeightedOrder,
     pad_weights,
     rank_correlations,
+    sum_type,
 )
 
 
@@ -68,27 +69,31 @@ def replicate_statistics(
     distinct, groups = encode(grades)
     order = WeightedOrder.of_table(values, groups, len(distinct))
     flags, pairs = monotone_flags(values, grades), pair_counts(values, grades)
+    dtype: npt.DTypeLike = sum_type(counts, groups)
     size = replicates_at_a_time(values.size)
-    within = [part.astype(np.float64) for part in (*pairs, flags.monotone, flags.complete)]
+    within = [part.astype(dtype) for part in (*pairs, flags.monotone, flags.complete)]
     by_image = counts.T
 
-    def chunk(start: int) -> list[Floats]:
+    def chunk(start: int, buffers: Buffers) -> list[Floats]:
         part = by_image[:, start : start + size]
-        weights = pad_weights(part)
-        # einsum, not @: the threads of BLAS would fight with ours
+        weights = pad_weights(part, dtype, buffers)
+        # einsum, not @: BLAS has no integers, and its own threads would fight with ours.
         correct, tied, inverted, monotone, complete = (
             np.einsum("i,ir->r", image, weights[:-1]) for image in within
         )
         n_pairs = correct + tied + inverted
         with np.errstate(invalid="ignore", divide="ignore"):
             return [
-                *_across(order.sums(weights)),
+                *_across(order.sums(weights, buffers)),
                 correct / n_pairs,
                 inverted / n_pairs,
                 monotone / complete,
             ]
 
-    chunks = map_chunks(chunk, range(0, max(1, len(counts)), size), threads)
+    chunks = map_chunks(chunk, range(0, len(counts), size), threads)
+    if not chunks:
+        none = np.empty(0)
+        return Replicates(none, none, none, np.empty((len(distinct) - 1, 0)), none, none, none)
     return Replicates(*(np.concatenate(parts, axis=-1) for parts in zip(*chunks, strict=True)))
 
 

@@ -2,7 +2,7 @@
 
 A bootstrap replicate is a vector of image weights. Items are sorted once; in a replicate, the order
 of the items is the same and only the counts change, so each sum below is a few passes over running
-totals. All sums are of whole numbers, exact in float64: no result depends on chunks or threads.
+totals. All sums are exact integers: no result depends on chunks or threads.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.stats.correlation.kendall import centred_midranks
+from metaeval.stats.resampling.bootstrap import Array, Buffers
 from metaeval.stats.resampling.items import Floats, Ints, encode
 
 _DEPTH = 32  # slabs per grid: fewer than 16 or more than 128 are slower
@@ -46,9 +47,9 @@ class RunningTotals:
         block, offset = np.divmod(n_items, _DEPTH)
         return np.asarray(offset * self._width + block, dtype=np.int64)
 
-    def of(self, weights: Floats) -> Floats:
-        """Totals [rows, r] for weights [n_images + 1, r], whose last row is zero."""
-        totals = np.empty((len(self._source), weights.shape[1]))
+    def of(self, weights: Array, buffers: Buffers, name: str) -> Array:
+        """Totals [rows, r] for weights [n_images + 1, r], whose last row is zero; same dtype."""
+        totals = buffers.empty(name, (len(self._source), weights.shape[1]), weights.dtype)
         grid = totals.reshape(_DEPTH, self._width, -1)
         for j, images in enumerate(self._source.reshape(_DEPTH, self._width)):
             np.take(weights, images, axis=0, out=grid[j], mode="clip")
@@ -163,51 +164,62 @@ class WeightedOrder:
         image, column = np.nonzero(~np.isnan(scores))
         return cls(scores[image, column], image, groups[column], len(scores), n_levels)
 
-    def sums(self, weights: Floats, prefixes: bool = True) -> Sums:
-        """The sums for whole weights [n_images + 1, r], whose last row is zero.
+    def sums(self, weights: Array, buffers: Buffers, prefixes: bool = True) -> Sums:
+        """The sums for integer weights [n_images + 1, r], whose last row is zero.
 
-        Without `prefixes`, which only the rank-order ρ needs, those are left empty.
+        The dtype of the weights has to hold the greatest possible sum; see `sum_type`. Without
+        `prefixes`, which only the rank-order ρ needs, those are left empty.
         """
         k, r = self.n_levels, weights.shape[1]
-        totals = [t.of(weights) for t in self.totals]
-        below = [totals[g][self.tie_starts[g]] for g in range(k)]
-        tied = [totals[g][self.tie_ends[g]] - below[g] for g in range(k)]
+        take = buffers.take
+        totals = [t.of(weights, buffers, f"totals {g}") for g, t in enumerate(self.totals)]
+        below = [take(f"below {g}", totals[g], self.tie_starts[g]) for g in range(k)]
+        tied = [take(f"tied {g}", totals[g], self.tie_ends[g]) for g in range(k)]
+        for block, start in zip(tied, below, strict=True):
+            np.subtract(block, start, out=block)
         wins = np.zeros((k, k, r))
         for h in range(1, k):
             # Items alone with their score, some at a time: what is gathered stays in the cache.
-            size = max(1, _BLOCK // max(1, r))
+            size = max(1, _BLOCK // r)
             for first in range(0, len(self.alone[h]), size):
                 part = slice(first, first + size)
-                drawn = weights[self.alone[h][part]]
+                drawn = take("drawn", weights, self.alone[h][part])
                 for g in range(h):
-                    smaller = totals[g][self.alone_below[h][g][part]]
+                    smaller = take("smaller", totals[g], self.alone_below[h][g][part])
                     wins[h, g] += np.einsum("ir,ir->r", drawn, smaller)
             for g in range(h):
                 wins[h, g] += np.einsum("br,br->r", tied[h], below[g])
                 wins[h, g] += np.einsum("br,br->r", tied[h], tied[g]) / 2
-        squares, cubes = self._tie_sums(weights[:-1], tied)
+        squares, cubes = self._tie_sums(weights[:-1], tied, buffers)
         sizes = np.array([t[rows[-1]] for t, rows in zip(totals, self.rows, strict=True)])
         before = self._prefixes(totals, sizes) if prefixes else np.empty((k, 0, r))
-        return Sums(sizes, wins, squares, cubes, before)
+        return Sums(sizes.astype(np.float64), wins, squares, cubes, before)
 
-    def _tie_sums(self, weights: Floats, tied: list[Floats]) -> tuple[Floats, Floats]:
+    def _tie_sums(
+        self, weights: Array, tied: list[Array], buffers: Buffers
+    ) -> tuple[Floats, Floats]:
         """Σ t² and Σ t³: an item alone with its score is as often there as its image."""
-        alone = self.alone_per_image.astype(np.float64)
-        power = weights * weights
-        squares = np.einsum("i,ir->r", alone, power)
-        cubes = np.einsum("i,ir->r", alone, power * weights)
+        alone = self.alone_per_image.astype(weights.dtype)
+        power = buffers.empty("power", weights.shape, weights.dtype)
+        np.multiply(weights, weights, out=power)
+        squares = np.einsum("i,ir->r", alone, power).astype(np.float64)
+        np.multiply(power, weights, out=power)
+        cubes = np.einsum("i,ir->r", alone, power).astype(np.float64)
         if self.n_shared:
-            block = np.sum(tied, axis=0)
+            block = buffers.empty("block", tied[0].shape, np.float64)
+            block[:] = tied[0]
+            for part in tied[1:]:
+                np.add(block, part, out=block)
             squares += np.einsum("br,br->r", block, block)
             cubes += np.einsum("br,br,br->r", block, block, block)
         return squares, cubes
 
-    def _prefixes(self, totals: list[Floats], sizes: Floats) -> Floats:
+    def _prefixes(self, totals: list[Array], sizes: Array) -> Floats:
         """Expected items of each level before each boundary, by bisection for the score there."""
         boundaries = np.cumsum(sizes, axis=0)[:-1]  # [boundary, r]
         replicate = np.arange(sizes.shape[1])
 
-        def items(score: Ints) -> Floats:
+        def items(score: Ints) -> Array:
             """Items with a smaller score, [level, boundary, r]."""
             parts = zip(totals, self.rows, strict=True)
             return np.array([total[rows[score], replicate] for total, rows in parts])
@@ -225,11 +237,23 @@ class WeightedOrder:
         return np.asarray(start + block * (taken / np.maximum(block.sum(axis=0), 1)))
 
 
-def pad_weights(weights: npt.NDArray[np.integer] | Floats) -> Floats:
+def pad_weights(weights: Array, dtype: npt.DTypeLike, buffers: Buffers) -> Array:
     """Weights [n_images, r] with the row of zeros below them that `WeightedOrder` needs."""
-    full = np.zeros((weights.shape[0] + 1, weights.shape[1]))
-    full[:-1] = weights
+    full = buffers.empty("weights", (weights.shape[0] + 1, weights.shape[1]), dtype)
+    full[:-1], full[-1] = weights, 0
     return full
+
+
+def sum_type(counts: npt.NDArray[np.integer], groups: Ints) -> type[np.int32] | type[np.float64]:
+    """The narrowest type that holds every sum over these weights exactly: wins, Σ t², Σ t³.
+
+    counts: int [replicates, n_images]; groups: int [n_sets]. Halving the width halves the time;
+    and float64, exact up to 2^53, is quicker than an integer of its width.
+    """
+    drawn = int(counts.sum(axis=1).max(initial=0))
+    wins = (int(np.bincount(groups).max()) * drawn) ** 2
+    cubes = len(groups) * drawn * int(counts.max(initial=0)) ** 2
+    return np.int32 if max(wins, cubes) <= np.iinfo(np.int32).max else np.float64
 
 
 _PAIRS = 2**23  # pairs of a unit and an item that are in memory at a time

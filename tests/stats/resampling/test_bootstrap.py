@@ -22,7 +22,7 @@ from metaeval.stats.resampling.bootstrap import (
 )
 from metaeval.stats.resampling.items import mean_of_known
 from metaeval.stats.resampling.replicates import replicate_statistics
-from metaeval.stats.resampling.weighted import surplus_of_pairs
+from metaeval.stats.resampling.weighted import sum_type, surplus_of_pairs
 
 KINDS = ["distinct", "rounded", "mostly zero", "constant", "gaps", "a set missing", "levels"]
 
@@ -94,15 +94,25 @@ def test_a_replicate_of_every_image_once_is_the_plain_statistic(kind) -> None:
 
 
 @pytest.mark.parametrize("kind", ["rounded", "gaps"])
-def test_threads_and_chunks_change_no_bit(kind, monkeypatch) -> None:
+def test_threads_and_integer_width_change_no_bit(kind, monkeypatch) -> None:
     scores, levels = example(kind, n=300)
     counts = bootstrap_counts(300, 700, seed=1)  # six chunks
     one = replicate_statistics(scores, levels, counts, threads=1)
     three = replicate_statistics(scores, levels, counts, threads=3)
+    monkeypatch.setattr(module, "sum_type", lambda *_: np.float64)
+    wide = replicate_statistics(scores, levels, counts)
     monkeypatch.setattr(module, "replicates_at_a_time", lambda _: 24)  # as with many images
     narrow = replicate_statistics(scores, levels, counts)
-    for a, b, c in zip(one, three, narrow, strict=True):
-        assert a.tobytes() == b.tobytes() == c.tobytes()
+    for a, b, c, d in zip(one, three, wide, narrow, strict=True):
+        assert a.tobytes() == b.tobytes() == c.tobytes() == d.tobytes()
+
+
+def test_wide_numbers_where_narrow_ones_would_overflow() -> None:
+    ones, levels = np.ones((1, 46_341), dtype=np.int32), np.arange(4)
+    # at last all of 2,000 images' weight on one image: Σ t³ is what overflows
+    given = ((ones[:, 1:], levels), (ones, levels), (ones[:, :30_000], 0 * levels[:2]),
+             (np.array([[2000, 0]]), levels))  # fmt: skip
+    assert [sum_type(*of) for of in given] == [np.int32, *[np.float64] * 3]
 
 
 def test_counts_are_draws_with_replacement() -> None:
