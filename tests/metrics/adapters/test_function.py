@@ -195,14 +195,17 @@ def test_a_module_that_breaks_on_import_is_named(
         FunctionMetric("rude_metric.score")
 
 
-def test_an_edit_of_the_source_is_a_new_metric_and_no_old_score_answers(workplace: Path) -> None:
+def test_an_edit_of_the_source_is_a_new_metric_and_no_old_score_answers(
+    workplace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # or Python takes the old bytecode of a file of equal size
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
     store, data = MemoryStore(), small()
 
     def run() -> tuple[float, str | None, int]:
         for name in [n for n in sys.modules if n.startswith("edited_")]:
             del sys.modules[name]
         importlib.invalidate_caches()
-        sys.dont_write_bytecode = True  # or Python takes the old bytecode of a file of equal size
         done = scored(FunctionMetric("edited_metric.score"), data, ["a b"], [0], store)
         return float(done.scores[0, 0]), done.signatures[0], done.n_scored
 
