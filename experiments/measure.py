@@ -235,6 +235,10 @@ class Outcomes(NamedTuple):
         """The test of two columns, before any correction."""
         return self.statistic.difference(self.columns[a], self.columns[b], confidence)
 
+    def gap(self, a: str, b: str) -> float:
+        """What a column has above another on the items of both."""
+        return self.statistic.gap(self.columns[a], self.columns[b])
+
     def has_gaps(self, name: str) -> bool:
         """Whether a column has no outcome of an item of which another one has."""
         known = np.logical_or.reduce([~np.isnan(column) for column in self.columns.values()])
@@ -386,8 +390,6 @@ def _against_controls(
         f"metrics against the best control{several}",
         alpha=alpha,
         gapped=[name for name in metrics if any(each.has_gaps(name) for each in family)],
-        difference=lambda key, a, b: by_key[key].statistic.gap(
-            by_key[key].columns[a], by_key[key].columns[b]
-        ),
+        difference=lambda key, a, b: by_key[key].gap(a, b),
     )
     return {key: AgainstControl.of(each, key, alpha) for key, each in tested.items()}

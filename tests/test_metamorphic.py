@@ -648,7 +648,7 @@ EXEMPT: dict[tuple[str, str], str] = {
 }
 
 
-# relations that are tried in one run: equal to the bit, to 1e-9, and but for what is drawn
+# relations that are tried in one run: equal to the bit, to 1e-9, and except for what is drawn
 TOGETHER = ("references", "columns", "ids", "workers"), ("rows", "metrics"), ("images", "seed")
 
 

@@ -142,7 +142,7 @@ def test_names_are_given_and_images_outside_the_run_left_aside(
 
 
 def test_one_system_is_compared_with_none(tiny: Path) -> None:
-    """Captions of images that are left out are no mistake of its file."""
+    """Captions of images that are left out are not a mistake of its file."""
     other = write_captions(tiny / "captions_other.json", {6: ["a dog"]})
     out = run(tiny, f"captions={tiny}/parrot.json", f"dataset.exclude={other}")
     assert numbers(out, "ROUGE-L").comparisons.pairs == ()
