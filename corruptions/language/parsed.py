@@ -12,7 +12,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import cache
 from string import punctuation
 from typing import NamedTuple
 
@@ -166,21 +166,45 @@ def _parser() -> DependencyParser:
     return DependencyParser()
 
 
-@lru_cache(maxsize=60_000)
+_REMEMBERED = 60_000  # captions
+_parsed: dict[str, ParsedCaption] = {}
+
+
 def parse(text: str) -> ParsedCaption:
-    """The caption read; the last 60,000 captions are remembered."""
+    """The caption read; up to 60,000 are remembered."""
+    return _parsed[text] if text in _parsed else parse_all([text])[0]
+
+
+def parse_all(texts: Sequence[str]) -> list[ParsedCaption]:
+    """Captions read together, five times as fast as one by one; `parse` knows them then."""
+    if len(_parsed) > _REMEMBERED:
+        forget_parsed()
+    new = [text for text in dict.fromkeys(texts) if text not in _parsed]
+    for text, sentences in zip(new, _parser().trees(new), strict=True):
+        _parsed[text] = _read(text, sentences)
+    return [_parsed[text] for text in texts]
+
+
+def forget_parsed() -> None:
+    """Forget what was parsed: a thousand images' captions take 100 MB."""
+    _parsed.clear()
+
+
+def _read(text: str, sentences: Sequence[Sequence[Word]]) -> ParsedCaption:
     tokens = list(re.finditer(r"\S+", text))
-    placed = _placed(text, [token.start() for token in tokens])
+    placed = _placed(text, [token.start() for token in tokens], sentences)
     read = [_token(token[0], placed.get(i)) for i, token in enumerate(tokens)]
     mended = tuple(replace(t, tag=_surer_tag(read, i)) for i, t in enumerate(read))
     return ParsedCaption(text, mended, tuple(_phrases(mended)))
 
 
-def _placed(text: str, starts: Sequence[int]) -> dict[int, tuple[Word, int]]:
+def _placed(
+    text: str, starts: Sequence[int], sentences: Sequence[Sequence[Word]]
+) -> dict[int, tuple[Word, int]]:
     """Token → its first word that is not punctuation, and the token of that word's head."""
     placed: dict[int, tuple[Word, int]] = {}
     at = 0
-    for words in _parser().trees([text])[0] if starts else ():
+    for words in sentences:
         places = []
         for word in words:
             at = text.index(word.text, at)

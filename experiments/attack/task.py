@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from omegaconf import DictConfig
 
-from metaeval.corruptions.language.parsed import parse
+from metaeval.corruptions.language.parsed import forget_parsed
 from metaeval.corruptions.own.function import difference
 from metaeval.experiments import (
     HUMAN,
@@ -171,7 +171,7 @@ class Attack(
             for s in scored
         ]
         result.transfer = self._transfer(data, result)
-        parse.cache_clear()
+        forget_parsed()
         forget_texts()
         return result
 

@@ -9,7 +9,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from metaeval import installation
 from metaeval.corruptions.base import KINDS, Corrupted, Corruption
-from metaeval.corruptions.language.parsed import parse
+from metaeval.corruptions.language.parsed import forget_parsed, parse_all
 from metaeval.experiments import (
     HUMAN,
     CaptionDataset,
@@ -85,10 +85,11 @@ class Sensitivity(
         if not corruptions:
             raise ConfigError(f"no corruption in {self.corruptions} can be made of {data.name}")
         entries: list[CorruptionInfo] = []
+        parse_all(data.human)
         made = self._made(data, corruptions, record.config.seed, entries)
         write_dataset(record, data, made)
         record.update(corruptions=tuple(entries))
-        parse.cache_clear()  # parsed captions take 100 MB and are not needed any more
+        forget_parsed()
 
     @staticmethod
     def _made(

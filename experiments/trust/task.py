@@ -10,7 +10,7 @@ import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
-from functools import partial
+from functools import cache, partial
 from itertools import groupby
 from logging.handlers import QueueHandler
 from multiprocessing import get_context
@@ -35,7 +35,7 @@ from metaeval.config import (
     own_metrics,
     selected,
 )
-from metaeval.cores import core_count
+from metaeval.cores import core_count, share_cores
 from metaeval.data.annotated_images import ImageFiles
 from metaeval.data.own.bank import bank_files
 from metaeval.errors import ConfigError, MetaevalError, StageError, StrictError
@@ -75,7 +75,7 @@ KEY = "key"  # in the folder of an item: what its run follows from, as a digest
 _USUAL_SECONDS = 45.0  # of an item, on two cores
 _PROCESSES = 2  # at a time: each needs gigabytes
 _FEW = 4  # items: fewer run here
-_SHARED = ("metric", "metrics", "device", "offline", "cache", "paths", "seed")
+_SHARED = ("metric", "metrics", "device", "offline", "cache", "paths")
 
 
 class Trust(
@@ -113,7 +113,7 @@ class Trust(
         require_one_identity((folder, self._result(folder)) for folder in self.runs)
         for name, overrides in read_battery(self.battery).items.items():
             try:
-                item = item_config(overrides, config)
+                item = item_config(overrides, config, config.seed)
                 complete_metrics(item)
                 check_config(item)
             except ConfigError as error:
@@ -186,7 +186,7 @@ def _battery_runs(
     `folders` are those of the seeds.
     """
     jobs = [
-        _Job(name, overrides, seed, folder / name)
+        _Job(name, overrides, item_config(overrides, config, seed), folder / name)
         for seed, folder in zip(seeds, folders, strict=True)
         for name, overrides in battery.items.items()
     ]
@@ -195,15 +195,13 @@ def _battery_runs(
         parts = line.plan([(job.name, _USUAL_SECONDS) for job in jobs], "item")
         for part in parts[:1]:
             line.begin(part)
-        for place, (job, (run, logged)) in enumerate(
-            zip(jobs, _ended(jobs, config), strict=True), 1
-        ):
+        for place, (job, (run, logged)) in enumerate(zip(jobs, _ended(jobs), strict=True), 1):
             for entry in logged:
                 logging.getLogger(entry.name).handle(entry)
             if run.info is not None and run.info.device is not None:
                 device.note_used(run.info.device)
             runs.append(run)
-            seed = f", seed {job.seed}" if len(seeds) > 1 else ""
+            seed = f", seed {job.config.seed}" if len(seeds) > 1 else ""
             print(f"{place} of {len(jobs)}{seed}: {_line(run)}", flush=True)
             for part in parts[place : place + 1]:
                 line.begin(part)
@@ -215,17 +213,15 @@ class _Job(NamedTuple):
 
     name: str
     overrides: Sequence[str]
-    seed: int
+    config: DictConfig
     folder: Path
 
     def data(self) -> tuple[int, list[str]]:
         """What the item shares with others: its seed and its dataset."""
-        return self.seed, [o for o in self.overrides if o.startswith("dataset=")]
+        return self.config.seed, [o for o in self.overrides if o.startswith("dataset=")]
 
 
-def _ended(
-    jobs: Sequence[_Job], config: DictConfig
-) -> Iterator[tuple[ItemRun, Sequence[logging.LogRecord]]]:
+def _ended(jobs: Sequence[_Job]) -> Iterator[tuple[ItemRun, Sequence[logging.LogRecord]]]:
     """The run of each job, in order, and what a process of its own has logged.
 
     Much of an item keeps one core busy, so two items run at a time, each in a process of its own;
@@ -236,14 +232,14 @@ def _ended(
     if len(jobs) < _FEW or core_count() == 1:
         with shared_java_services():
             for group in groups:
-                yield from _run_group(group, config)
+                yield from _run_group(group)
         return
     context = get_context("spawn")
     ends, given = context.Pipe(duplex=False)
     begin = partial(_begin_process, ends, config_folders()[1:])
     with given, ProcessPoolExecutor(_PROCESSES, context, begin) as pool:
         try:
-            for ended in pool.map(_run_group, groups, [config] * len(groups)):
+            for ended in pool.map(_run_group, groups):
                 yield from ended
         except BaseException:
             given.close()  # the others end whatever they are doing, as they do with this process
@@ -259,7 +255,8 @@ def _begin_process(ends: Connection, folders: Sequence[Path]) -> None:
 
     threading.Thread(target=follow, daemon=True).start()
     # torch reads it when it is imported, and the user may have said another number
-    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, core_count() // _PROCESSES)))
+    share_cores(_PROCESSES)
+    os.environ.setdefault("OMP_NUM_THREADS", str(core_count()))
     for folder in folders:
         add_config_folder(folder)
     choices.register()
@@ -277,16 +274,12 @@ def _begin_process(ends: Connection, folders: Sequence[Path]) -> None:
 _logged: SimpleQueue[logging.LogRecord] = SimpleQueue()
 
 
-def _run_group(
-    jobs: Sequence[_Job], config: DictConfig
-) -> list[tuple[ItemRun, list[logging.LogRecord]]]:
+def _run_group(jobs: Sequence[_Job]) -> list[tuple[ItemRun, list[logging.LogRecord]]]:
     """The runs of items on one dataset, and what each has logged in a process of its own."""
     ended = []
     for job in jobs:
-        reseeded = copy.deepcopy(config)
-        reseeded.seed = job.seed
         with progress.unseen():
-            run = _item(job.name, job.overrides, reseeded, job.folder)
+            run = _item(*job)
         ended.append((run, [_logged.get() for _ in range(_logged.qsize())]))
     forget_texts()  # the next items have other captions; networks stay
     release("dataset", "encoded sentences")
@@ -294,9 +287,8 @@ def _run_group(
     return ended
 
 
-def _item(name: str, overrides: Sequence[str], outer: DictConfig, folder: Path) -> ItemRun:
+def _item(name: str, overrides: Sequence[str], config: DictConfig, folder: Path) -> ItemRun:
     """The run of an item: an earlier finished one of the same key, or a new one."""
-    config = item_config(overrides, outer)
     experiment = str(overrides[0]).partition("=")[2]
     command = " ".join(["python -m metaeval", *(f"'{o}'" if "[" in o else o for o in overrides)])
     key = _key(config)
@@ -321,16 +313,22 @@ def _item(name: str, overrides: Sequence[str], outer: DictConfig, folder: Path) 
     )
 
 
-def item_config(overrides: Sequence[str], outer: DictConfig) -> DictConfig:
-    """The configuration of an item: its own, with the metrics, cache and seed of the battery.
+@cache
+def _composed(*overrides: str) -> DictConfig:
+    """Do not change it: checked and run are copies."""
+    return compose_config(overrides)
+
+
+def item_config(overrides: Sequence[str], outer: DictConfig, seed: int) -> DictConfig:
+    """The configuration of an item: its own with a seed, and the metrics and cache of the battery.
 
     All controls are always there: a verdict is a comparison with the best of them.
     """
-    config = compose_config(overrides)
+    config = copy.deepcopy(_composed(*overrides))
     with open_dict(config):
+        config.seed = seed
         for key in _SHARED:
-            node = outer._get_node(key)
-            config[key] = copy.deepcopy(node)
+            config[key] = copy.deepcopy(outer._get_node(key))
         if "bank" in config.metric and not _is_banked(overrides, config):
             config.metric.pop("bank")
         names = list(config.metrics) if isinstance(config.metrics, ListConfig) else [config.metrics]

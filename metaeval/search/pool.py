@@ -5,7 +5,7 @@ from typing import Any
 from metaeval.corruptions.base import Caption, Corruption
 from metaeval.corruptions.language.categories import known_images, mentions
 from metaeval.corruptions.language.content.objects import FoilObject, HallucinateObject, OtherObject
-from metaeval.corruptions.language.parsed import parse
+from metaeval.corruptions.language.parsed import parse, parse_all
 from metaeval.corruptions.truth.base import Harmed
 from metaeval.corruptions.truth.changes import (
     AddObject,
@@ -47,9 +47,9 @@ def false_drafts(dataset: CaptionDataset, seed: int, source: str = HUMAN) -> lis
     for corruption in kinds:
         corruption.fit(dataset)
     graphs: Any = dataset.part("scene_graphs") if scenes else {}
-    drafts: list[list[Draft]] = []
+    found: list[dict[str, tuple[str, float | None]]] = []  # false caption → source and harm
     for i, image_id in enumerate(dataset.image_ids):
-        made: dict[str, Draft] = {}
+        made: dict[str, tuple[str, float | None]] = {}
         texts = (dataset.human[i],) * _DRAWS if source == HUMAN else dataset.references[i]
         for k, text in enumerate(texts):
             for corruption in kinds:
@@ -61,9 +61,10 @@ def false_drafts(dataset: CaptionDataset, seed: int, source: str = HUMAN) -> lis
                     result.lost or not (result.false + result.added)
                 )
                 if result.applied and not lost:
-                    made.setdefault(result.text, false_draft(text, result.text, result.harm))
-        drafts.append(list(made.values()))
-    return drafts
+                    made.setdefault(result.text, (text, result.harm))
+        found.append(made)
+    parse_all([text for made in found for text in made])
+    return [[false_draft(source, text, harm) for text, (source, harm) in m.items()] for m in found]
 
 
 class FoilCheck:

@@ -16,6 +16,7 @@ from metaeval.corruptions.base import KINDS, SEVERITIES, Caption, Corruption
 from metaeval.corruptions.graded.random import Random
 from metaeval.corruptions.graded.replace import Delete, Insert, Replace
 from metaeval.corruptions.graded.shuffle import Reverse, Shuffle
+from metaeval.corruptions.language.parsed import forget_parsed, parse, parse_all
 from metaeval.data.dataset import CaptionDataset
 from metaeval.data.scenes import load_scenes
 from metaeval.experiments.sensitivity.task import OWN
@@ -199,3 +200,13 @@ def test_these_are_the_corruptions_of_the_first_release():
     assert Replace(0.5).apply(data, 0)[0].text == "man man man a man are on the bus, child."
     assert Shuffle(0.5).apply(data, 0)[0].text == "A man and a on are today. the street, man"
     assert Random().apply(data, 0)[0].text == "A train and a horse are on the kitchen, today."
+
+
+def test_a_caption_is_read_alike_in_company() -> None:
+    texts = [*HUMAN, "", "Two dogs. One cat!", *HUMAN[:2]]
+    alone = []
+    for text in texts:
+        forget_parsed()
+        alone.append(parse(text))
+    forget_parsed()
+    assert parse_all(texts) == alone

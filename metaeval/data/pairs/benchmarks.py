@@ -36,7 +36,7 @@ SWiG, VisDial) have no references and are not read.
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Unpack
 
@@ -452,6 +452,7 @@ def _altered(row: Row, kind: str) -> Iterator[CaptionPair | None]:
         )
 
 
+@lru_cache(maxsize=100_000)  # RoCOCO's true captions are compared with each altered one
 def normalise_caption(caption: str) -> str:
     """Lower case, without punctuation except inside words, single spaces.
 

@@ -6,6 +6,7 @@ true captions of these benchmarks are mostly captions of COCO itself: a true cap
 among its image's references is taken out of them, or every metric would compare it with itself.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -257,8 +258,10 @@ def is_near_copy(caption: str, other: str) -> bool:
     from nltk.metrics.distance import edit_distance
 
     a, b = ([w for w in map(letters_and_digits, text.split()) if w] for text in (caption, other))
-    most = NEAR_COPY * max(len(a), len(b))
-    return abs(len(a) - len(b)) <= most and edit_distance(a, b) <= most
+    longer = max(len(a), len(b))
+    most = NEAR_COPY * longer
+    in_both = sum((Counter(a) & Counter(b)).values())  # all others have to be changed
+    return longer - in_both <= most and edit_distance(a, b) <= most
 
 
 NOTES = (
