@@ -97,8 +97,9 @@ class RunLine:
     def begin(self, part: Part) -> None:
         """A part begins, and with it the one before ends."""
         if self._part is not None:
-            self._usual += self._part.usual
-            self._taken += self._clock() - self._since
+            if self._part.usual:  # what nobody planned says nothing of the pace of the others
+                self._usual += self._part.usual
+                self._taken += self._clock() - self._since
             self.strike(self._part)
         self._part, self._since, self._share, self._detail = part, self._clock(), 0.0, ""
 

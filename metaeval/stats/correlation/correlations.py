@@ -19,6 +19,7 @@ from metaeval.stats.correlation.kendall import centred_midranks, kendall
 from metaeval.stats.resampling.bootstrap import Buffers, map_chunks, replicates_at_a_time
 from metaeval.stats.resampling.items import (
     Floats,
+    Ints,
     as_scores,
     centred,
     encode,
@@ -216,14 +217,18 @@ class WeightedCorrelations:
         self._items: list[Any] = []  # of x and of y, [values, n_units]: items of a unit by value
         if self._ranks and len(levels) > 1 and PER_PAIR * len(levels) ** 2 <= len(self._y):
             self._order = WeightedOrder(self._x, self._unit, level, n_units, len(levels))
+            if self._order.n_values <= _COARSE:  # the scores may be the coarser side
+                self._of_scores = self._items_of(encode(self._x)[1])
         elif self._ranks and len(levels) > 1:
-            from scipy.sparse import csr_array  # slow to import
-
             self._codes = [encode(values)[1] for values in (self._x, self._y)]
-            for code in self._codes:
-                cells = np.ones(len(code)), (code, self._unit)
-                self._items.append(csr_array(cells, (code.max() + 1, n_units)))
+            self._items = [self._items_of(code) for code in self._codes]
         self._moments = self._unit_moments()
+
+    def _items_of(self, code: Ints) -> Any:
+        """[values, n_units]: a unit's items with each of the values that `code` [n] numbers."""
+        from scipy.sparse import csr_array  # slow to import
+
+        return csr_array((np.ones(len(code)), (code, self._unit)), (code.max() + 1, self._n_units))
 
     def _unit_moments(self) -> Floats:
         """float64 [6, n_units]: Σ1, Σx, Σy, Σx², Σy², Σxy of each unit's items, values centred."""
@@ -282,10 +287,8 @@ class WeightedCorrelations:
         sums = order.sums(pad_weights(weights.T, dtype, buffers), buffers, prefixes=False)
         ranks = rank_correlations(sums)
         coarsest = (sums.sizes > 0).sum(axis=0).astype(np.float64)
-        if order.n_values <= _COARSE:  # the scores may be the coarser side
-            _, code = encode(self._x)
-            distinct = [np.count_nonzero(np.bincount(code, row[self._unit])) for row in weights]
-            coarsest = np.minimum(coarsest, distinct)
+        if order.n_values <= _COARSE:
+            coarsest = np.minimum(coarsest, (self._of_scores @ weights.T > 0).sum(axis=0))
         tau_c = _tau_c(ranks.surplus, sums.sizes.sum(axis=0), coarsest)
         return [ranks.spearman_rho, ranks.kendall_tau_b, tau_c]
 
