@@ -1,28 +1,20 @@
-import edu.cmu.meteor.aligner.Aligner;
-import edu.cmu.meteor.aligner.ParaphraseTransducer;
 import edu.cmu.meteor.aligner.Stemmer;
 import edu.cmu.meteor.aligner.SynonymDictionary;
 import edu.cmu.meteor.scorer.MeteorConfiguration;
-import edu.cmu.meteor.scorer.MeteorScorer;
-import edu.cmu.meteor.scorer.MeteorStats;
 import edu.cmu.meteor.util.Constants;
 import edu.cmu.meteor.util.Normalizer;
 import java.io.BufferedOutputStream;
 import java.io.BufferedReader;
-import java.io.ByteArrayInputStream;
-import java.io.ByteArrayOutputStream;
 import java.io.FileInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
-import java.lang.reflect.Field;
 import java.net.URL;
-import java.net.URLConnection;
-import java.net.URLStreamHandler;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -36,12 +28,11 @@ import java.util.concurrent.Future;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.zip.GZIPInputStream;
-import java.util.zip.GZIPOutputStream;
 
 /**
- * Scores captions with the aligner of meteor-1.5.jar, on several cores, with memory for what the
- * jar's own -stdio mode does again for every pair of captions: normalising, stemming, looking up
- * synonyms, and trying paraphrases whose words are in neither caption.
+ * Scores captions as meteor-1.5.jar does, on several cores. Normalising, stems, synonyms and weights
+ * are the jar's; its alignment is written again here on numbers instead of words, so that nothing is
+ * looked up twice and no paraphrase is tried whose words are in neither caption.
  *
  * <p>Arguments: the paraphrase table, the number of threads. One line in, one line out, in order:
  *
@@ -56,7 +47,8 @@ import java.util.zip.GZIPOutputStream;
  *
  * <p>Why no statistic changes: an entry of the table can match only where all its words stand in
  * the two captions, and two words are synonyms only if both are there; what is left out could not
- * have matched, and the order of the rest, on which the aligner's ties hang, is kept.
+ * have matched. The order of the rest, on which ties hang, and the steps of the beam search are the
+ * jar's.
  */
 public final class MeteorServer {
     private static final int CHUNK = 64; // lines per task: keeps the queue cheap, the cores busy
@@ -64,17 +56,19 @@ public final class MeteorServer {
     private final String path;
     private final int threads;
     private final ExecutorService pool;
-    private final Future<MeteorScorer> complete;
+    private final Future<Knowledge> knowledge;
     private final ArrayList<Caption> captions = new ArrayList<>();
     private final Vocabulary vocabulary = new Vocabulary();
-    private final ConcurrentLinkedQueue<Worker> idle = new ConcurrentLinkedQueue<>();
+    private final ConcurrentLinkedQueue<Aligner> idle = new ConcurrentLinkedQueue<>();
+    private InputStream ahead; // the table, which another thread inflates while captions arrive
     private Table table;
 
-    private MeteorServer(String path, int threads) {
+    private MeteorServer(String path, int threads) throws IOException {
         this.path = path;
         this.threads = threads;
+        ahead = new Ahead(path);
         pool = Executors.newFixedThreadPool(threads);
-        complete = pool.submit(() -> scorer(0, 1, 2, 3)); // half a second: it reads the synonyms
+        knowledge = pool.submit(Knowledge::new); // it takes a moment to read the synonyms
     }
 
     public static void main(String[] args) throws Exception {
@@ -82,7 +76,6 @@ public final class MeteorServer {
             new PrintStream(new BufferedOutputStream(System.out, 1 << 16), false, "UTF-8");
         System.setOut(System.err); // nothing that the jar prints may come between the replies
         try {
-            Memory.install();
             Normalizer.normalizeLine("", Constants.LANG_EN, true); // fills a table: not thread-safe
             new MeteorServer(args[0], Integer.parseInt(args[1])).serve(System.in, out);
             System.exit(0);
@@ -156,16 +149,17 @@ public final class MeteorServer {
     }
 
     private String statistics(String line) {
-        Worker worker = idle.remove(); // as many as there are threads
+        Aligner aligner = idle.remove(); // as many as there are threads
         try {
             String[] numbers = line.split(" ");
             List<Caption> references = new ArrayList<>();
             for (int i = 1; i < numbers.length; i++) {
                 references.add(captions.get(Integer.parseInt(numbers[i])));
             }
-            return worker.score(captions.get(Integer.parseInt(numbers[0])), references);
+            int[] best = aligner.best(captions.get(Integer.parseInt(numbers[0])), references);
+            return Arrays.stream(best).mapToObj(String::valueOf).collect(Collectors.joining(" "));
         } finally {
-            idle.add(worker);
+            idle.add(aligner);
         }
     }
 
@@ -176,52 +170,12 @@ public final class MeteorServer {
         table = null; // two at once would need twice the memory
         idle.clear();
         captions.forEach(caption -> caption.nodes = null);
-        table = new Table(path, vocabulary);
-        SynonymDictionary all = (SynonymDictionary) get(aligner(complete.get()), "synonyms");
-        Synonyms synonyms = new Synonyms(all, vocabulary.words);
+        table = new Table(ahead == null ? new Ahead(path) : ahead, vocabulary);
+        ahead = null;
+        Facts facts = new Facts(knowledge.get(), vocabulary.words);
         for (int i = 0; i < threads; i++) {
-            idle.add(new Worker(complete.get(), table, synonyms));
+            idle.add(new Aligner(facts, table));
         }
-    }
-
-    /** A scorer of the jar with these stages, default weights and no paraphrase table. */
-    private static MeteorScorer scorer(Integer... stages) {
-        MeteorConfiguration configuration = new MeteorConfiguration();
-        ArrayList<Double> weights = new ArrayList<>();
-        for (int stage : stages) {
-            weights.add(configuration.getModuleWeights().get(stage));
-        }
-        configuration.setModules(new ArrayList<>(Arrays.asList(stages)));
-        configuration.setModuleWeights(weights);
-        configuration.setNormalization(Constants.NORMALIZE_KEEP_PUNCT);
-        configuration.setParaFileURL(Memory.NO_TABLE);
-        return new MeteorScorer(configuration);
-    }
-
-    private static Aligner aligner(MeteorScorer scorer) {
-        return (Aligner) get(scorer, "aligner");
-    }
-
-    private static Object get(Object owner, String name) {
-        try {
-            return field(owner, name).get(owner);
-        } catch (ReflectiveOperationException error) {
-            throw new IllegalStateException("this is not meteor-1.5.jar", error);
-        }
-    }
-
-    private static void set(Object owner, String name, Object value) {
-        try {
-            field(owner, name).set(owner, value);
-        } catch (ReflectiveOperationException error) {
-            throw new IllegalStateException("this is not meteor-1.5.jar", error);
-        }
-    }
-
-    private static Field field(Object owner, String name) throws ReflectiveOperationException {
-        Field field = owner.getClass().getDeclaredField(name);
-        field.setAccessible(true);
-        return field;
     }
 
     /** The words of all captions ever seen, numbered. */
@@ -239,154 +193,465 @@ public final class MeteorServer {
         }
     }
 
-    /** A caption's words, and their numbers in the vocabulary. */
+    /** The numbers of a caption's words in the vocabulary. */
     private static final class Caption {
-        final ArrayList<String> words = new ArrayList<>();
         final int[] ids;
         volatile int[][] nodes; // the table's phrases that begin at each word, once asked for
 
         Caption(List<String> spelled, Vocabulary vocabulary) {
             ids = spelled.stream().mapToInt(vocabulary::id).toArray();
-            for (int id : ids) {
-                words.add(vocabulary.words.get(id)); // one string per word: cheap to compare
-            }
         }
     }
 
-    /** What one thread scores with. */
-    private static final class Worker {
-        private final MeteorScorer full;
-        private final MeteorScorer noSynonyms;
-        private final Present present;
-        private final PairSynonyms synonyms;
+    /** What the jar says of words and pairs of words, and the weights of its score. */
+    private static final class Knowledge {
+        final SynonymDictionary synonyms;
+        final HashSet<String> functionWords = new HashSet<>();
+        final Stemmer stemmer = Constants.newStemmer("english");
+        final double[] parameters;
+        final double[] weights;
 
-        Worker(MeteorScorer complete, Table table, Synonyms synonyms) throws IOException {
-            present = new Present(table);
-            this.synonyms = new PairSynonyms(synonyms, present);
-            full = new MeteorScorer(complete); // shares the lists of function words
-            noSynonyms = scorer(0, 1, 3);
-            Stemmer stems = new Stems((Stemmer) get(aligner(full), "stemmer"));
-            for (MeteorScorer scorer : new MeteorScorer[] {full, noSynonyms}) {
-                set(aligner(scorer), "stemmer", stems);
-                set(aligner(scorer), "paraphrase", present);
+        Knowledge() throws IOException {
+            String folder = Constants.DEFAULT_SYN_DIR_URL + "/english.";
+            URL none = new URL(Constants.DEFAULT_WORD_DIR_URL + "/other.words"); // an empty list
+            synonyms =
+                new SynonymDictionary(
+                    new URL(folder + "exceptions"), new URL(folder + "synsets"), none);
+            URL words = Constants.getDefaultWordFileURL(Constants.LANG_EN);
+            try (BufferedReader in =
+                new BufferedReader(
+                    new InputStreamReader(words.openStream(), StandardCharsets.UTF_8))) {
+                in.lines().forEach(functionWords::add);
             }
-            set(aligner(full), "synonyms", this.synonyms);
-        }
-
-        String score(Caption caption, List<Caption> references) {
-            MeteorStats best = null;
-            for (Caption reference : references) {
-                present.only(caption, reference);
-                MeteorScorer scorer = synonyms.any(caption) ? full : noSynonyms;
-                MeteorStats stats = scorer.getMeteorStats(caption.words, reference.words);
-                if (best == null || stats.score > best.score) {
-                    best = stats;
-                }
-            }
-            if (best.testStageMatchesContent.size() == 3) { // the synonyms' place is the third
-                best.testStageMatchesContent.add(2, 0.0);
-                best.referenceStageMatchesContent.add(2, 0.0);
-                best.testStageMatchesFunction.add(2, 0.0);
-                best.referenceStageMatchesFunction.add(2, 0.0);
-            }
-            return best.toString();
+            MeteorConfiguration defaults = new MeteorConfiguration();
+            parameters = defaults.getParameters().stream().mapToDouble(x -> x).toArray();
+            weights = defaults.getModuleWeights().stream().mapToDouble(x -> x).toArray();
         }
     }
 
-    /** A stemmer that remembers. */
-    private static final class Stems implements Stemmer {
-        private final Stemmer stemmer;
-        private final HashMap<String, String> known = new HashMap<>();
+    /** What the words of a vocabulary are compared by; the jar compares words by hash codes. */
+    private static final class Facts {
+        final int[] keys;
+        final int[] stems;
+        final boolean[] function;
+        final int[][] synonyms; // word → its synonyms: the words that share a synset with it
+        final double[] parameters;
+        final double[] weights;
 
-        Stems(Stemmer stemmer) {
-            this.stemmer = stemmer;
-        }
-
-        @Override
-        public String stem(String word) {
-            return known.computeIfAbsent(word, stemmer::stem);
-        }
-    }
-
-    /** Which words of the vocabulary are synonyms: those whose synsets meet. */
-    private static final class Synonyms {
-        final int[][] of; // word → its synonyms
-        final ArrayList<HashSet<Integer>> pairs = new ArrayList<>(); // word → its pairs' numbers
-
-        Synonyms(SynonymDictionary all, ArrayList<String> words) {
+        Facts(Knowledge known, ArrayList<String> words) {
+            parameters = known.parameters;
+            weights = known.weights;
+            keys = words.stream().mapToInt(String::hashCode).toArray();
+            stems = words.stream().mapToInt(word -> known.stemmer.stem(word).hashCode()).toArray();
+            function = new boolean[keys.length];
             HashMap<Integer, ArrayList<Integer>> members = new HashMap<>();
             ArrayList<HashSet<Integer>> neighbours = new ArrayList<>();
-            for (int id = 0; id < words.size(); id++) {
-                HashSet<Integer> synsets = new HashSet<>(all.getSynSets(words.get(id)));
-                synsets.addAll(all.getStemSynSets(words.get(id)));
+            for (int id = 0; id < keys.length; id++) {
+                String word = words.get(id);
+                function[id] = known.functionWords.contains(word);
+                HashSet<Integer> synsets = new HashSet<>(known.synonyms.getSynSets(word));
+                synsets.addAll(known.synonyms.getStemSynSets(word));
                 for (Integer synset : synsets) {
                     members.computeIfAbsent(synset, key -> new ArrayList<>()).add(id);
                 }
                 neighbours.add(new HashSet<>());
-                pairs.add(new HashSet<>());
             }
-            int pair = 0;
             for (ArrayList<Integer> synset : members.values()) {
-                for (int a : synset) {
-                    for (int b : synset) {
-                        if (a < b && neighbours.get(a).add(b)) {
-                            neighbours.get(b).add(a);
-                            pairs.get(a).add(pair);
-                            pairs.get(b).add(pair++);
-                        }
-                    }
+                for (int id : synset) {
+                    neighbours.get(id).addAll(synset);
                 }
             }
-            of = new int[words.size()][];
-            for (int id = 0; id < of.length; id++) {
-                of[id] = neighbours.get(id).stream().mapToInt(Integer::intValue).toArray();
+            synonyms = new int[keys.length][];
+            for (int id = 0; id < keys.length; id++) {
+                synonyms[id] = neighbours.get(id).stream().mapToInt(Integer::intValue).toArray();
             }
         }
     }
 
-    /**
-     * The synonyms as the aligner asks for them. It only looks whether the sets of two different
-     * words meet, so a word's set holds the pairs of synonyms that it is one of, and is empty where
-     * the two captions at hand have no synonym of it.
-     */
-    private static final class PairSynonyms extends SynonymDictionary {
-        private static final HashSet<Integer> NONE = new HashSet<>();
-        private final Synonyms synonyms;
-        private final Present present;
+    /** Words of the candidate (from `from` on) that match words of the reference. */
+    private static final class Match {
+        final int stage;
+        final int start;
+        final int length;
+        final int from;
+        final int size;
 
-        PairSynonyms(Synonyms synonyms, Present present) throws IOException {
-            super(Memory.EMPTY, Memory.EMPTY, Memory.EMPTY);
-            this.synonyms = synonyms;
-            this.present = present;
+        Match(int stage, int start, int length, int from, int size) {
+            this.stage = stage;
+            this.start = start;
+            this.length = length;
+            this.from = from;
+            this.size = size;
+        }
+    }
+
+    /** An alignment up to some word of the reference: a chain of matches, the last one first. */
+    private static final class Path implements Comparable<Path> {
+        final Path before;
+        final Match last;
+        final long[] used; // bits of the candidate's words, then of the reference's
+        int weight; // matched words of both; those of an exact match whole, others a half
+        int chunks;
+        int next; // the reference word after the last match
+        int end = -1; // the candidate word after the last match; -1 after a gap
+        int distance;
+
+        Path(int words) {
+            before = null;
+            last = null;
+            used = new long[(words >> 6) + 1];
         }
 
-        boolean any(Caption caption) {
+        Path(Path other, Match match, int words) {
+            before = other;
+            last = match;
+            used = other.used.clone();
+            weight = other.weight;
+            chunks = other.chunks;
+            end = other.end;
+            distance = other.distance;
+            use(match, words);
+            follow(match);
+        }
+
+        @Override
+        public int compareTo(Path other) {
+            int order = other.weight - weight;
+            order = order != 0 ? order : chunks - other.chunks;
+            return order != 0 ? order : distance - other.distance;
+        }
+
+        boolean uses(int word) {
+            return (used[word >> 6] & 1L << word) != 0;
+        }
+
+        /** Whether some word of the match is used; the candidate has so many words. */
+        boolean uses(Match match, int words) {
+            for (int word = words + match.start; word < words + match.start + match.length; word++) {
+                if (uses(word)) {
+                    return true;
+                }
+            }
+            for (int word = match.from; word < match.from + match.size; word++) {
+                if (uses(word)) {
+                    return true;
+                }
+            }
+            return false;
+        }
+
+        void use(Match match, int words) {
+            for (int word = words + match.start; word < words + match.start + match.length; word++) {
+                used[word >> 6] |= 1L << word;
+            }
+            for (int word = match.from; word < match.from + match.size; word++) {
+                used[word >> 6] |= 1L << word;
+            }
+        }
+
+        void follow(Match match) {
+            // the jar adds each match to a whole number: a half of a word is lost
+            weight += match.stage == 0 ? match.size : match.size / 2;
+            weight += match.stage == 0 ? match.length : match.length / 2;
+            if (end != -1 && match.from != end) {
+                chunks++;
+            }
+            next = match.start + match.length;
+            end = match.from + match.size;
+        }
+
+        void gap() {
+            if (end != -1) {
+                chunks++;
+                end = -1;
+            }
+        }
+    }
+
+    /** The alignment of a candidate with a reference as meteor-1.5.jar finds it. */
+    private static final class Aligner {
+        private static final int BEAM = Constants.DEFAULT_BEAM_SIZE;
+        private final Facts facts;
+        private final Table table;
+        private final int[] mark; // word → last pair whose `to` holds it, see `paraphrases`
+        private int marks = 0;
+        private Caption candidate;
+        private Caption reference;
+        private ArrayList<ArrayList<Match>> matches; // of each reference word
+        private Match[] chosen; // of each reference word; before the search, those that are sure
+        private int[] coveredCandidate; // by how many matches
+        private int[] coveredReference;
+
+        Aligner(Facts facts, Table table) {
+            this.facts = facts;
+            this.table = table;
+            mark = new int[facts.keys.length];
+        }
+
+        /** The statistics of the candidate against the best of its references. */
+        int[] best(Caption candidate, List<Caption> references) {
+            int[] best = null;
+            double highest = -1;
+            for (Caption reference : references) {
+                int[] statistics = statistics(candidate, reference);
+                double score = score(statistics);
+                if (score > highest) {
+                    best = statistics;
+                    highest = score;
+                }
+            }
+            return best;
+        }
+
+        private int[] statistics(Caption candidate, Caption reference) {
+            this.candidate = candidate;
+            this.reference = reference;
+            matches = new ArrayList<>();
+            for (int j = 0; j < reference.ids.length; j++) {
+                matches.add(new ArrayList<>());
+            }
+            coveredCandidate = new int[candidate.ids.length];
+            coveredReference = new int[reference.ids.length];
+            find();
+            chosen = new Match[reference.ids.length];
+            for (Path path = search(start()); path.last != null; path = path.before) {
+                chosen[path.last.start] = path.last;
+            }
+            int[] statistics = new int[23];
+            statistics[0] = candidate.ids.length;
+            statistics[1] = reference.ids.length;
+            statistics[2] = functionWords(candidate, 0, candidate.ids.length);
+            statistics[3] = functionWords(reference, 0, reference.ids.length);
+            int end = -1;
+            for (int j = 0; j < chosen.length; ) {
+                Match match = chosen[j];
+                if (match == null) {
+                    end = -1;
+                    j++;
+                    continue;
+                }
+                int function = functionWords(candidate, match.from, match.size);
+                int referenceFunction = functionWords(reference, match.start, match.length);
+                int at = 4 + 4 * match.stage;
+                statistics[at] += match.size - function;
+                statistics[at + 1] += match.length - referenceFunction;
+                statistics[at + 2] += function;
+                statistics[at + 3] += referenceFunction;
+                statistics[20] += match.from == end ? 0 : 1;
+                statistics[21] += match.size;
+                statistics[22] += match.length;
+                j = match.start + match.length;
+                end = match.from + match.size;
+            }
+            return statistics;
+        }
+
+        private int functionWords(Caption caption, int from, int size) {
+            int n = 0;
+            for (int k = from; k < from + size; k++) {
+                n += facts.function[caption.ids[k]] ? 1 : 0;
+            }
+            return n;
+        }
+
+        private void find() {
+            int[] ours = candidate.ids;
+            int[] theirs = reference.ids;
+            for (int j = 0; j < theirs.length; j++) {
+                for (int i = 0; i < ours.length; i++) {
+                    if (facts.keys[ours[i]] == facts.keys[theirs[j]]) {
+                        add(new Match(0, j, 1, i, 1));
+                    }
+                }
+            }
+            boolean same = ours.length == theirs.length;
+            for (int k = 0; same && k < ours.length; k++) {
+                same = !differ(k, k);
+            }
+            if (same) {
+                return;
+            }
+            for (int j = 0; j < theirs.length; j++) {
+                for (int i = 0; i < ours.length; i++) {
+                    if (facts.stems[ours[i]] == facts.stems[theirs[j]] && differ(i, j)) {
+                        add(new Match(1, j, 1, i, 1));
+                    }
+                }
+            }
+            mark(reference);
+            for (int i = 0; i < ours.length; i++) {
+                for (int synonym : facts.synonyms[ours[i]]) {
+                    for (int j = 0; mark[synonym] == marks && j < theirs.length; j++) {
+                        if (theirs[j] == synonym && differ(i, j)) {
+                            add(new Match(2, j, 1, i, 1));
+                        }
+                    }
+                }
+            }
+            paraphrases(reference, candidate);
+            paraphrases(candidate, reference);
+        }
+
+        private boolean differ(int i, int j) {
+            return facts.keys[candidate.ids[i]] != facts.keys[reference.ids[j]];
+        }
+
+        private void add(Match match) {
+            matches.get(match.start).add(match);
+            for (int k = 0; k < match.size; k++) {
+                coveredCandidate[match.from + k]++;
+            }
+            for (int k = 0; k < match.length; k++) {
+                coveredReference[match.start + k]++;
+            }
+        }
+
+        private void mark(Caption caption) {
+            marks++;
             for (int id : caption.ids) {
-                if (any(id)) {
-                    return true;
+                mark[id] = marks;
+            }
+        }
+
+        /** Phrases of one caption that the table knows to be phrases of the other. */
+        private void paraphrases(Caption of, Caption to) {
+            mark(to);
+            int[][] nodes = of.nodes;
+            if (nodes == null) {
+                nodes = of.nodes = table.nodes(of.ids);
+            }
+            for (int at = 0; at < nodes.length; at++) {
+                for (int length = 1; length <= nodes[at].length; length++) {
+                    int[] emit = table.emits.get(nodes[at][length - 1]);
+                    for (int k = 1; k <= emit[0]; k += 2) {
+                        if (emit[k] < 0 || mark[emit[k]] == marks) {
+                            place(of == reference, at, length, to.ids, table.second[emit[k + 1]]);
+                        }
+                    }
                 }
             }
-            return false;
         }
 
-        private boolean any(int id) {
-            for (int synonym : synonyms.of[id]) {
-                if (present.has(synonym)) {
-                    return true;
+        /** Adds a match wherever the second phrase stands. */
+        private void place(boolean ofReference, int at, int length, int[] ids, int[] phrase) {
+            for (int i = 0; i < ids.length; i++) {
+                int k = 0;
+                while (k < phrase.length && i + k < ids.length && ids[i + k] == phrase[k]) {
+                    k++;
+                }
+                if (k == phrase.length) {
+                    add(
+                        ofReference
+                            ? new Match(3, at, length, i, k)
+                            : new Match(3, i, k, at, length));
                 }
             }
-            return false;
         }
 
-        @Override
-        public HashSet<Integer> getSynSets(String word) {
-            int id = present.translate(word);
-            return any(id) ? synonyms.pairs.get(id) : NONE;
+        /** The matches without an alternative. */
+        private Path start() {
+            Path path = new Path(candidate.ids.length + reference.ids.length);
+            for (int j = 0; j < chosen.length; j++) {
+                if (matches.get(j).size() == 1 && alone(matches.get(j).get(0))) {
+                    chosen[j] = matches.get(j).get(0);
+                    path.use(chosen[j], candidate.ids.length);
+                }
+            }
+            return path;
         }
 
-        @Override
-        public HashSet<Integer> getStemSynSets(String word) {
-            return NONE; // in the other set already
+        private boolean alone(Match match) {
+            for (int k = 0; k < match.length; k++) {
+                if (coveredReference[match.start + k] != 1) {
+                    return false;
+                }
+            }
+            for (int k = 0; k < match.size; k++) {
+                if (coveredCandidate[match.from + k] != 1) {
+                    return false;
+                }
+            }
+            return true;
+        }
+
+        /** Beam search from left to right over the words of the reference, as the jar's. */
+        private Path search(Path start) {
+            ArrayList<Path> paths = new ArrayList<>();
+            ArrayList<Path> following = new ArrayList<>();
+            paths.add(start);
+            for (int current = 0; current < chosen.length; current++) {
+                following.clear();
+                for (int rank = 0; rank < BEAM && rank < paths.size(); rank++) {
+                    extend(paths.get(rank), current, following);
+                }
+                if (following.isEmpty()) {
+                    following.add(paths.get(0));
+                }
+                if (following.size() > 1) {
+                    Collections.sort(following);
+                }
+                ArrayList<Path> spare = paths;
+                paths = following;
+                following = spare;
+            }
+            List<Path> complete = paths.subList(0, Math.min(BEAM, paths.size()));
+            complete.forEach(Path::gap); // close the last chunk
+            return Collections.min(complete);
+        }
+
+        private void extend(Path path, int current, ArrayList<Path> following) {
+            int words = candidate.ids.length;
+            if (path.uses(words + current)) {
+                if (current < path.next) {
+                    following.add(path);
+                } else if (chosen[path.next] != null) {
+                    Match match = chosen[path.next];
+                    path.follow(match);
+                    path.distance += Math.abs(match.start - match.from);
+                    following.add(path);
+                }
+                return;
+            }
+            ArrayList<Match> possible = matches.get(current);
+            for (int k = 0; k < possible.size(); k++) {
+                Match match = possible.get(k);
+                if (!path.uses(match, words)) {
+                    following.add(new Path(path, match, words));
+                    path.distance += Math.abs(match.start - match.from); // the jar's, too
+                }
+            }
+            path.gap();
+            path.next++;
+            following.add(path);
+        }
+
+        private double score(int[] statistics) {
+            double[] shares = new double[2]; // of matched words: precision, recall
+            double delta = facts.parameters[3];
+            for (int side = 0; side < 2; side++) {
+                int function = statistics[2 + side];
+                double length = delta * (statistics[side] - function) + (1.0 - delta) * function;
+                double matched = 0;
+                for (int stage = 0; stage < 4; stage++) {
+                    matched += statistics[4 + 4 * stage + side] * facts.weights[stage] * delta;
+                }
+                for (int stage = 0; stage < 4; stage++) {
+                    matched +=
+                        statistics[6 + 4 * stage + side] * facts.weights[stage] * (1.0 - delta);
+                }
+                shares[side] = matched / length;
+            }
+            double alpha = facts.parameters[0];
+            double mean = 1.0 / ((1.0 - alpha) / shares[0] + alpha / shares[1]);
+            boolean whole =
+                statistics[21] == statistics[0]
+                    && statistics[22] == statistics[1]
+                    && statistics[20] == 1;
+            double matches = (double) (statistics[21] + statistics[22]) / 2;
+            double fragmentation = whole ? 0 : statistics[20] / matches;
+            double penalty = facts.parameters[2] * Math.pow(fragmentation, facts.parameters[1]);
+            double score = mean * (1.0 - penalty);
+            return Double.isNaN(score) ? 0 : Math.max(score, 0.0);
         }
     }
 
@@ -395,21 +660,20 @@ public final class MeteorServer {
         final int words;
         int size = 0;
         final HashMap<String, Integer> ids;
-        int[] first = new int[1 << 16]; // entry → first word of the second phrase
         int[][] second = new int[1 << 16][]; // entry → second phrase
         final HashMap<Long, Integer> step = new HashMap<>(); // (node, word) → node, from node 0
-        final ArrayList<int[]> emits = new ArrayList<>(); // node → how many entries, they
+        // node → how many numbers follow; of each entry the second phrase's first word, the entry
+        final ArrayList<int[]> emits = new ArrayList<>();
         private Words known; // while reading
-        private byte[] last = {}; // the first phrase of the last entry, which often is the next's
+        private byte[] last = {0}; // the first phrase of the last entry, which often is the next's
         private int lastNode;
 
-        Table(String path, Vocabulary vocabulary) throws IOException {
+        Table(InputStream file, Vocabulary vocabulary) throws IOException {
             words = vocabulary.words.size();
             ids = vocabulary.ids;
             known = new Words(vocabulary.words);
             emits.add(new int[1]);
-            InputStream file = new FileInputStream(path);
-            try (InputStream in = new Ahead(new GZIPInputStream(file, 1 << 16))) {
+            try (InputStream in = file) {
                 byte[] buffer = new byte[1 << 18];
                 int filled = 0;
                 for (int read; (read = in.read(buffer, filled, buffer.length - filled)) >= 0; ) {
@@ -418,7 +682,7 @@ public final class MeteorServer {
                     System.arraycopy(buffer, used, buffer, 0, filled - used);
                     filled -= used;
                     if (filled == buffer.length) {
-                        throw new IOException(path + " is not a paraphrase table");
+                        throw new IOException("this is not a paraphrase table");
                     }
                 }
             }
@@ -429,15 +693,19 @@ public final class MeteorServer {
         private int entries(byte[] buffer, int filled) {
             for (int start = 0; ; ) {
                 int from = end(buffer, start, filled) + 1;
-                int middle = end(buffer, from, filled) + 1;
+                int middle = from + last.length;
+                if (middle > filled || !Arrays.equals(last, 0, last.length, buffer, from, middle)) {
+                    middle = end(buffer, from, filled) + 1;
+                    if (middle > filled) {
+                        return start;
+                    }
+                    last = Arrays.copyOfRange(buffer, from, middle);
+                    int[] phrase = known.phrase(buffer, from, middle - 1);
+                    lastNode = phrase == null ? -1 : node(phrase);
+                }
                 int next = end(buffer, middle, filled) + 1;
                 if (next > filled) {
                     return start;
-                }
-                if (!Arrays.equals(last, 0, last.length, buffer, from, middle - 1)) {
-                    last = Arrays.copyOfRange(buffer, from, middle - 1);
-                    int[] phrase = known.phrase(buffer, from, middle - 1);
-                    lastNode = phrase == null ? -1 : node(phrase);
                 }
                 int[] phrase = lastNode < 0 ? null : known.phrase(buffer, middle, next - 1);
                 if (phrase != null) {
@@ -488,96 +756,18 @@ public final class MeteorServer {
         }
 
         private void add(int node, int[] phrase) {
-            if (size == first.length) {
-                first = Arrays.copyOf(first, 2 * size);
+            if (size == second.length) {
                 second = Arrays.copyOf(second, 2 * size);
             }
-            first[size] = phrase.length == 0 ? -1 : phrase[0];
             second[size] = phrase;
             int[] emit = emits.get(node);
-            if (++emit[0] == emit.length) {
-                emits.set(node, emit = Arrays.copyOf(emit, 2 * emit.length));
+            int used = emit[0] + 2;
+            if (used >= emit.length) {
+                emits.set(node, emit = Arrays.copyOf(emit, 2 * used + 1));
             }
-            emit[emit[0]] = size++;
-        }
-    }
-
-    /** The table as the aligner asks for it, less the entries that cannot match in this pair. */
-    private static final class Present extends ParaphraseTransducer {
-        private final Table table;
-        private final int[] mark; // word → last pair that holds it
-        private int pair = 0;
-        private Caption candidate;
-        private Caption reference;
-        private int[] entries = new int[64];
-
-        Present(Table table) {
-            super(Memory.NO_TABLE);
-            this.table = table;
-            mark = new int[table.words];
-        }
-
-        void only(Caption candidate, Caption reference) {
-            this.candidate = candidate;
-            this.reference = reference;
-            pair++;
-            for (int id : candidate.ids) {
-                mark[id] = pair;
-            }
-            for (int id : reference.ids) {
-                mark[id] = pair;
-            }
-        }
-
-        @Override
-        public int translate(String word) {
-            return table.ids.get(word);
-        }
-
-        boolean has(int id) {
-            return mark[id] == pair;
-        }
-
-        /** Length and number of each entry whose first phrase begins here; short ones first. */
-        @Override
-        public int[] getReferencePaths(int[] words, int from) {
-            Caption caption = Arrays.equals(words, reference.ids) ? reference : candidate;
-            int[][] nodes = caption.nodes;
-            if (nodes == null) {
-                nodes = table.nodes(caption.ids);
-                caption.nodes = nodes;
-            }
-            int n = 0;
-            for (int length = 1; length <= nodes[from].length; length++) {
-                int[] emit = table.emits.get(nodes[from][length - 1]);
-                for (int i = 1; i <= emit[0]; i++) {
-                    int entry = emit[i];
-                    int first = table.first[entry];
-                    if (first >= 0 && (mark[first] != pair || !present(table.second[entry]))) {
-                        continue;
-                    }
-                    if (n + 2 > entries.length) {
-                        entries = Arrays.copyOf(entries, 2 * entries.length);
-                    }
-                    entries[n++] = length;
-                    entries[n++] = entry;
-                }
-            }
-            return Arrays.copyOf(entries, n);
-        }
-
-        private boolean present(int[] phrase) {
-            for (int id : phrase) {
-                if (mark[id] != pair) {
-                    return false;
-                }
-            }
-            return true;
-        }
-
-        @Override
-        public int[] getParaphrase(int entry) {
-            return table.second[entry];
+            emit[0] = used;
+            emit[used - 1] = phrase.length == 0 ? -1 : phrase[0];
+            emit[used] = size++;
         }
     }
 
@@ -595,8 +785,8 @@ public final class MeteorServer {
             for (int id = 0; id < spelled.length; id++) {
                 byte[] bytes = words.get(id).getBytes(StandardCharsets.UTF_8);
                 spelled[id] = bytes;
-                int hash = hash(bytes, 0, bytes.length);
-                int slot = hash & slots.length - 1;
+                int hash = Arrays.hashCode(bytes);
+                int slot = slot(hash) & slots.length - 1;
                 while (slots[slot] != 0) {
                     slot = slot + 1 & slots.length - 1;
                 }
@@ -609,25 +799,28 @@ public final class MeteorServer {
         int[] phrase(byte[] buffer, int from, int to) {
             int n = 0;
             int start = from;
+            int hash = 1;
             for (int at = from; at <= to; at++) {
                 if (at == to || buffer[at] <= ' ' && buffer[at] >= 0) {
                     if (at > start) {
-                        int id = find(buffer, start, at);
+                        int id = find(buffer, start, at, hash);
                         if (id < 0) {
                             return null;
                         }
                         phrase[n++] = id;
                     }
                     start = at + 1;
+                    hash = 1;
+                } else {
+                    hash = 31 * hash + buffer[at];
                 }
             }
             return Arrays.copyOf(phrase, n);
         }
 
-        private int find(byte[] buffer, int from, int to) {
-            int hash = hash(buffer, from, to);
+        private int find(byte[] buffer, int from, int to, int hash) {
             int mask = slots.length - 1;
-            for (int slot = hash & mask; slots[slot] != 0; slot = slot + 1 & mask) {
+            for (int slot = slot(hash) & mask; slots[slot] != 0; slot = slot + 1 & mask) {
                 byte[] word = hashes[slot] == hash ? spelled[slots[slot] - 1] : null;
                 if (word != null && Arrays.equals(word, 0, word.length, buffer, from, to)) {
                     return slots[slot] - 1;
@@ -636,26 +829,22 @@ public final class MeteorServer {
             return -1;
         }
 
-        private static int hash(byte[] buffer, int from, int to) {
-            int hash = 1;
-            for (int at = from; at < to; at++) {
-                hash = 31 * hash + buffer[at];
-            }
+        private static int slot(int hash) {
             return hash ^ hash >>> 15;
         }
     }
 
-    /** A stream that another thread reads (and so inflates) ahead of us. */
+    /** A compressed file that another thread inflates ahead of us, by 64 MiB at most. */
     private static final class Ahead extends InputStream {
         private static final byte[] END = {};
-        private final BlockingQueue<byte[]> blocks = new ArrayBlockingQueue<>(8);
+        private final BlockingQueue<byte[]> blocks = new ArrayBlockingQueue<>(512);
         private final InputStream in;
         private volatile IOException failure;
         private byte[] block = {1};
         private int at = 1;
 
-        Ahead(InputStream in) {
-            this.in = in;
+        Ahead(String path) throws IOException {
+            in = new GZIPInputStream(new FileInputStream(path), 1 << 16);
             Thread reader = new Thread(this::fill, "inflate");
             reader.setDaemon(true);
             reader.start();
@@ -706,35 +895,6 @@ public final class MeteorServer {
         @Override
         public void close() throws IOException {
             in.close();
-        }
-    }
-
-    /** Empty files, for what the jar insists on reading from a URL and gets in another way. */
-    private static final class Memory extends URLStreamHandler {
-        static URL EMPTY;
-        static URL NO_TABLE;
-
-        static void install() throws IOException {
-            URL.setURLStreamHandlerFactory(name -> name.equals("memory") ? new Memory() : null);
-            EMPTY = new URL("memory:empty");
-            NO_TABLE = new URL("memory:empty.gz");
-        }
-
-        @Override
-        protected URLConnection openConnection(URL url) {
-            return new URLConnection(url) {
-                @Override
-                public void connect() {}
-
-                @Override
-                public InputStream getInputStream() throws IOException {
-                    ByteArrayOutputStream content = new ByteArrayOutputStream();
-                    if (url.equals(NO_TABLE)) {
-                        new GZIPOutputStream(content).close();
-                    }
-                    return new ByteArrayInputStream(content.toByteArray());
-                }
-            };
         }
     }
 }

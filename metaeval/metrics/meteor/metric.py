@@ -1,6 +1,6 @@
-"""METEOR 1.5 (Denkowski and Lavie, 2014), by the original jar's aligner.
+"""METEOR 1.5 (Denkowski and Lavie, 2014), with the original jar's alignments.
 
-The aligner says, for a candidate and the best of its references, how many words there are, how
+An alignment says, for a candidate and the best of its references, how many words there are, how
 many of them matched at each stage, and in how many chunks. The rest is arithmetic (`scores`).
 """
 
@@ -346,9 +346,9 @@ def _parse(replies: Sequence[str]) -> npt.NDArray[np.float64]:
 class Meteor(SummableMetric):
     """METEOR of each caption against the best of its image's references, in [0, 1].
 
-    The alignment (exact words, stems, WordNet synonyms, paraphrases) is meteor-1.5.jar's; the score
-    is computed here from its statistics, equal to pycocoevalcap's to 1e-9. An empty caption scores
-    0, as there; NaN only where the image has no reference.
+    The alignment (exact words, stems, WordNet synonyms, paraphrases) is as meteor-1.5.jar's; the
+    score is computed here from its statistics, equal to pycocoevalcap's to 1e-9. An empty caption
+    scores 0, as there; NaN only where the image has no reference.
 
     Parameters
     ----------
