@@ -19,16 +19,16 @@ from pathlib import Path
 
 import numpy as np
 
-from metaeval.text.scene_graphs.dependencies.linear import Context, Linear, Strings
+from metaeval.text.scene_graphs.dependencies.linear import Contexts, Linear, Strings
 from metaeval.text.scene_graphs.dependencies.parser import (
     ARC_FEATURES,
-    SHIFT,
+    SIDES,
     TAG_FEATURES,
-    State,
+    States,
     attach_sentences,
     lemma,
     pad_words,
-    tag_context,
+    tag_contexts,
     tag_sentences,
     word_parts,
 )
@@ -54,7 +54,7 @@ class AveragedPerceptron:
         self.classes, self.templates = list(classes), templates
         self.columns = {name: i for i, name in enumerate(self.classes)}
         self.sides = {
-            side: [i for i, name in enumerate(self.classes) if name[0] == side] for side in "SLR"
+            side: [i for i, name in enumerate(self.classes) if name[0] == side] for side in SIDES
         }
         self._weights: dict[str, dict[int, float]] = defaultdict(dict)
         self._sums: dict[str, dict[int, float]] = defaultdict(dict)
@@ -105,12 +105,12 @@ class AveragedPerceptron:
 
 
 def feature_names(
-    templates: Mapping[str, Sequence[int]], context: Context, strings: Sequence[str]
+    templates: Mapping[str, Sequence[int]], contexts: Contexts, strings: Sequence[str]
 ) -> list[str]:
-    """The names of a context's features, as a model is trained with them."""
+    """The names of the only context's features, as a model is trained with them."""
+    texts = [strings[field] for field in contexts[:, 0]]
     return [
-        letter + " ".join(strings[context[field]] for field in fields)
-        for letter, fields in templates.items()
+        letter + " ".join(texts[field] for field in fields) for letter, fields in templates.items()
     ]
 
 
@@ -178,15 +178,17 @@ def train_tagger(examples: Sequence[Example], rounds: int, seed: int = 0) -> Lin
         random.Random(seed),
         Strings(),
     )
-    order = [(pad_words(strings, example.words), example.tags) for example in examples]
+    padded = pad_words(strings, [example.words for example in examples])
+    order = list(zip(padded.T, [example.tags for example in examples], strict=True))
     parts, numbers = word_parts(strings), [strings[tag] for tag in classes]
     texts = list(strings)
     for _ in range(rounds):
         chance.shuffle(order)
         for words, rights in order:
             tags = [strings["^"]] * 2
-            for right in rights:
-                names = feature_names(TAG_FEATURES, tag_context(words, tags, parts), texts)
+            for place, right in enumerate(rights):
+                near, before = words[place : place + 5, None], np.array(tags[-2:])[:, None]
+                names = feature_names(TAG_FEATURES, tag_contexts(near, before, parts), texts)
                 scores = model.scores(names)
                 guess = max(range(len(scores)), key=scores.__getitem__)
                 model.update(names, model.columns[right], guess)
@@ -203,7 +205,7 @@ def train_parser(
 ) -> Linear:
     """A parser that imitates the examples' trees from these tags."""
     relations = {r for example in examples for r in example.relations}
-    classes = [SHIFT, *sorted(side + r for r in relations for side in "LR")]
+    classes = [SIDES[0], *sorted(side + r for r in relations for side in SIDES[1:])]
     model, chance = AveragedPerceptron(classes, ARC_FEATURES), random.Random(seed)
     order = list(range(len(examples)))
     for done in range(rounds):
@@ -223,40 +225,34 @@ def _learn(
     chance: Callable[[], float] | None,
 ) -> int:
     """Learn from one sentence; how many words came to the right head by the right relation."""
-    strings = Strings()
-    state = State.start(strings, example.words, tags)
-    actions = [(name[0], strings[name[1:]]) for name in model.classes]
+    strings, only = Strings(), np.array([0])
+    states = States(strings, [example.words], [tags])
+    sides = np.array([SIDES.index(name[0]) for name in model.classes])
+    relations = np.array([strings[name[1:]] for name in model.classes])
     texts = list(strings)
-    while not state.done:
-        names = feature_names(ARC_FEATURES, state.context(), texts)
+    while len(states.unread()):
+        names = feature_names(ARC_FEATURES, states.contexts(only), texts)
         scores = model.scores(names)
-        sides = [s for s, open_ in zip("SLR", state.allowed(), strict=True) if open_]
-        guess = max((i for s in sides for i in model.sides[s]), key=scores.__getitem__)
-        free = _right_actions(state, example, model, sides)
+        allowed = [s for s, open_ in zip(SIDES, states.allowed(only)[:, 0], strict=True) if open_]
+        guess = max((i for s in allowed for i in model.sides[s]), key=scores.__getitem__)
+        free = _right_actions(states, example, model, allowed)
         best = max(free, key=scores.__getitem__)
         model.update(names, best, best if guess in free else guess)
         follow = guess if chance is not None and chance() < 0.9 else best
-        state.apply(*actions[follow])
-    return sum(
-        (h, texts[r]) == (g, s)
-        for h, r, g, s in zip(
-            state.heads,
-            state.relations[: state.size],
-            example.heads,
-            example.relations,
-            strict=True,
-        )
-    )
+        states.apply(only, sides[[follow]], relations[[follow]])
+    arcs = zip(*states.arcs()[0], example.heads, example.relations, strict=True)
+    return sum((head, texts[r]) == (own, relation) for head, r, own, relation in arcs)
 
 
 def _right_actions(
-    state: State, example: Example, model: AveragedPerceptron, sides: Sequence[str]
+    states: States, example: Example, model: AveragedPerceptron, sides: Sequence[str]
 ) -> list[int]:
     """Those actions that lose fewest of the arcs that can still be had.
 
     Where the head is right, only the right relation is; where it is lost, any will do.
     """
-    heads, stack, first = example.heads, state.stack, state.next
+    heads, first = example.heads, int(states.next[0])
+    stack = states.stack(0)
     top = stack[-1] if stack else -1
     below = stack[-2] if len(stack) > 1 else -1
     lost = {"S": 0, "L": 0, "R": 0}

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 import numpy as np
@@ -105,7 +105,6 @@ def load_synonyms(jar: Path) -> Synsets:
 
 
 Synsets = Callable[[str], frozenset[int]]
-Counts = npt.NDArray[np.int64]
 
 CATEGORIES = ("All", "Object", "Relation", "Attribute", "Color", "Cardinality", "Size")
 
@@ -137,8 +136,8 @@ class Concept:
     __slots__ = ("phrases", "synsets")
 
     def __init__(self, phrase: str, synsets: frozenset[int]) -> None:
-        self.phrases = {phrase}
-        self.synsets = set(synsets)
+        self.phrases = frozenset({phrase})
+        self.synsets = synsets  # shared by all concepts of a phrase until one is merged
 
     def similar(self, other: Concept) -> bool:
         """Whether they share a synonym set or a phrase."""
@@ -257,21 +256,23 @@ class Graph:
             tuples += [(node.concept, kind, end.concept) for kind, end in node.relations]
         return tuples
 
-    def sizes(self) -> Counts:
+    @cached_property
+    def sizes(self) -> list[int]:
         """The number of tuples in each of `CATEGORIES`."""
-        counts = np.zeros(len(CATEGORIES), np.int64)
+        counts = [0] * len(CATEGORIES)
         for node in self.nodes:
             counts[_OBJECT] += 1
             counts[_RELATION] += len(node.relations)
             counts[_ATTRIBUTE] += len(node.attributes)
             for concept in node.attributes:
-                counts[_kinds(concept)] += 1
+                for kind in _kinds(concept):
+                    counts[kind] += 1
         counts[_ALL] = counts[_OBJECT] + counts[_RELATION] + counts[_ATTRIBUTE]
         return counts
 
-    def correct(self, references: Graph) -> Counts:
+    def correct(self, references: Graph) -> list[int]:
         """The number of tuples, in each of `CATEGORIES`, that the references justify."""
-        counts = np.zeros(len(CATEGORIES), np.int64)
+        counts = [0] * len(CATEGORIES)
         similar = {
             id(node): [other for other in references.nodes if node.concept.similar(other.concept)]
             for node in self.nodes
@@ -309,8 +310,8 @@ def f_scores(candidate: Graph, references: Graph) -> npt.NDArray[np.float64]:
     references have no such tuple, as in SPICE: a caption cannot be judged on colours that no
     reference mentions.
     """
-    right = candidate.correct(references)
-    sizes, wanted = candidate.sizes(), references.sizes()
+    counts = candidate.correct(references), candidate.sizes, references.sizes
+    right, sizes, wanted = np.array(counts)
     precision, recall = right / np.maximum(sizes, 1), right / np.maximum(wanted, 1)
     scores = 2.0 * (precision * recall) / np.where(right > 0, precision + recall, 1.0)
     scores[1:][wanted[1:] == 0] = np.nan

@@ -20,18 +20,18 @@ from metaeval.data.dataset import Absent
 from metaeval.data.download import DownloadError
 from metaeval.errors import ConfigError, InputError
 from metaeval.text.scene_graphs import parse, spice_service
-from metaeval.text.scene_graphs.dependencies import parser as dependencies
 from metaeval.text.scene_graphs.dependencies.graph import Word, collapse, read_tuples
 from metaeval.text.scene_graphs.dependencies.linear import Linear, Strings, hash_lines
 from metaeval.text.scene_graphs.dependencies.parser import (
     ARC_FEATURES,
     MODEL,
+    SIDES,
     TAG_FEATURES,
     DependencyParser,
-    State,
+    States,
     lemma,
     pad_words,
-    tag_context,
+    tag_contexts,
     tokenise_sentences,
     word_parts,
 )
@@ -248,39 +248,31 @@ def test_scores_by_hash_are_the_sums_over_the_names(
     words, tags = zip(*(token.split("/") for token in sentence.split(" ")), strict=True)
     contexts = []
     if name == "tagger":
-        padded, numbers = pad_words(strings, words), [strings["^"]] * 2 + [strings[t] for t in tags]
+        padded = pad_words(strings, [words])
+        numbers = np.array([[strings[tag]] for tag in ("^", "^", *tags)])
         parts = word_parts(strings)
-        contexts = [tag_context(padded, numbers[: 2 + i], parts) for i in range(len(words))]
+        contexts = [
+            tag_contexts(padded[i : i + 5], numbers[i : i + 2], parts) for i in range(len(words))
+        ]
     else:
-        state = State.start(strings, words, tags)
+        states, only = States(strings, [words], [tags]), np.array([0])
         for action in ("S", "Lnummod", "S", "S", "S", "S", "Ldet", "S", "Rcase", "Rdep"):
-            contexts.append(state.context())
-            state.apply(action[0], strings[action[1:]])
+            contexts.append(states.contexts(only))
+            side, relation = SIDES.index(action[0]), strings[action[1:]]
+            states.apply(only, np.array([side]), np.array([relation]))
     rows = dict(zip(names, model.weights.tolist(), strict=False))
     none, texts = [0] * len(model.classes), list(strings)
 
-    def summed(context: tuple[int, ...]) -> Any:
-        named = (k + " ".join(texts[context[f]] for f in fields) for k, fields in features.items())
+    def summed(context: Any) -> Any:
+        named = (
+            k + " ".join(texts[context[f, 0]] for f in fields) for k, fields in features.items()
+        )
         return np.sum([rows.get(name, none) for name in named], axis=0)
 
     expected = list(map(summed, contexts))
-    assert model.scores(contexts, *strings.hashes()).tolist() == np.array(expected).tolist()
+    scores = model.scores(np.hstack(contexts), *strings.hashes())
+    assert scores.tolist() == np.array(expected).tolist()
     assert np.any(expected)
-
-
-def test_several_processes_read_as_one_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    texts = [
-        f"{n} {a} dogs sit on a {b} chair"
-        for n in "35"
-        for a, b in (["red", "blue"], ["tan", "red"])
-    ]
-    alone = DependencyParser()(texts)
-    monkeypatch.setattr(dependencies, "_MANY", 4)
-    monkeypatch.setattr(dependencies, "core_count", lambda: 2)
-    together = DependencyParser()
-    together._known = {}
-    assert together(texts) == alone
-    assert ["dog", "red"] in alone[0]
 
 
 def test_any_text_is_parsed_and_always_alike() -> None:

@@ -16,7 +16,7 @@ import re
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import pairwise, product
 
 from metaeval.text.scene_graphs.rules.tagger import set_of_words
 
@@ -27,7 +27,9 @@ _TWO = frozenset(
     | {"except for", "far from", "inside of", "near to", "next to", "off of", "out of"}
     | {"outside of", "together with", "because of", "such as", "due to", "instead of", "ahead of"}
 )
+_OPENING = frozenset(words.split()[0] for words in _THREE | _TWO)
 _SUBJECTS = ("nsubj", "nsubjpass")
+_NOUNS = frozenset({"NN", "NNS", "NNP", "NNPS"})
 
 Edge = tuple[int, str, int]  # head, relation, dependent
 
@@ -46,7 +48,7 @@ class Word:
     @property
     def is_noun(self) -> bool:
         """Whether it is a common or proper noun, singular or plural."""
-        return self.tag in ("NN", "NNS", "NNP", "NNPS")
+        return self.tag in _NOUNS
 
     @property
     def is_plural(self) -> bool:
@@ -134,7 +136,9 @@ def collapse(words: Sequence[Word]) -> DependencyGraph:
 def _join_prepositions(graph: DependencyGraph) -> None:
     """ "in front of the trees", "next to a tree": the noun depends on what comes before them."""
     texts = [word.text.lower() for word in graph.words]
-    for i in range(len(texts) - 1):
+    for i, text in enumerate(texts):
+        if text not in _OPENING:
+            continue
         if " ".join(texts[i : i + 3]) in _THREE:
             _join_three(graph, i)
         if " ".join(texts[i : i + 2]) in _TWO:
@@ -201,10 +205,11 @@ def _name_conjunctions(graph: DependencyGraph) -> None:
 
 def _share(graph: DependencyGraph) -> None:
     """What the first of a conjunction depends on, the others do; its subject is theirs."""
-    incoming = [list(heads) for heads in graph.heads]
-    for first, relation, other in graph.all_edges():
-        if not relation.startswith("conj"):
-            continue
+    pairs = [
+        (first, other) for first, relation, other in graph.all_edges() if relation[:4] == "conj"
+    ]
+    incoming = {first: list(graph.heads[first]) for first, _ in pairs}
+    for first, other in pairs:
         for head, reached in incoming[first]:
             if reached.startswith("conj") or head == other:
                 continue
@@ -250,10 +255,11 @@ def read_tuples(graph: DependencyGraph) -> Tuples:
     _resolve_pronouns(graph)
     tuples: Tuples = []
     for place in range(len(graph.words)):
-        _read_predicate(graph, place, tuples)
-        _read_agents(graph, place, tuples)
-        _read_noun(graph, place, tuples)
-        _read_number(graph, place, tuples)
+        if graph.edges[place]:
+            _read_predicate(graph, place, tuples)
+            _read_agents(graph, place, tuples)
+            _read_noun(graph, place, tuples)
+            _read_number(graph, place, tuples)
         if place == graph.root or graph.heads[place]:
             _read_object(graph, place, tuples)
     return tuples
@@ -264,8 +270,10 @@ def read_tuples(graph: DependencyGraph) -> Tuples:
 
 def _lift_quantities(graph: DependencyGraph) -> None:
     """ "A couple of dogs" is the dogs, with "a couple of" for their quantity."""
-    for place, word in enumerate(graph.words):
-        text = word.text.lower()
+    texts = [word.text.lower() for word in graph.words]
+    for place, (text, following) in enumerate(pairwise(texts)):
+        if following != "of":
+            continue
         if text in _QUANTITIES:
             determiners = graph.children(place, "det")
             articles = [w for w in determiners if graph.words[w].text.lower() in ("a", "an")]
@@ -294,8 +302,6 @@ def _names_a_whole(graph: DependencyGraph, place: int) -> bool:
 
 def _lift(graph: DependencyGraph, quantity: int, before: list[int]) -> None:
     of = quantity + 1
-    if of >= len(graph.words) or graph.words[of].text.lower() != "of":
-        return
     for relation, noun in list(graph.edges[quantity]):
         tag = graph.words[noun].tag
         if relation.startswith("nmod") and tag[:2] in ("NN", "PR"):

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from metaeval.readers.arrays import ArrayArchive
 
-Context = tuple[int, ...]  # numbers of strings, the last one `NO_FIELD`
+Contexts = npt.NDArray[np.intp]  # [fields, n]: numbers of strings, those of the last `NO_FIELD`
 Hashes = npt.NDArray[np.uint64]
 
 _BASE = np.uint64(0x9E3779B97F4A7C15)  # odd: no power of it is 0
@@ -25,9 +25,9 @@ _SHIFT = np.uint64(64 - _BUCKETS)
 NO_FIELD, NOTHING, CASE, _ZERO, _MOST = -1, 0, 1, 2, 40
 
 
-def number(value: int) -> int:
-    """The number of the string of an integer; of those above 40, which no model knows, 40's."""
-    return _ZERO + min(value, _MOST)
+def number(values: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+    """The numbers of the strings of integers; of those above 40, which no model knows, 40's."""
+    return _ZERO + np.minimum(values, _MOST)
 
 
 def hash_lines(text: bytes) -> tuple[Hashes, Hashes]:
@@ -98,24 +98,26 @@ class Linear:
         padded = [[*fields, *[NO_FIELD] * (most - len(fields))] for fields in templates.values()]
         self._fields = np.array(padded).T[::-1]
 
-    def scores(
-        self, contexts: Sequence[Context], hashes: Hashes, factors: Hashes
-    ) -> npt.NDArray[np.int16]:
+    def scores(self, contexts: Contexts, hashes: Hashes, factors: Hashes) -> npt.NDArray[np.int16]:
         """The sum of the weights of those features of each context that are known: [contexts,
         classes]; `hashes` and `factors` are those of `Strings`."""
-        numbers = np.ascontiguousarray(np.array(contexts).T)  # of rows, several times as fast
-        hashes, factors = hashes[numbers], factors[numbers]
-        keys = hashes[self._fields[0]]
+        # `take` is faster than square brackets
+        hashes, factors = hashes.take(contexts), factors.take(contexts)
+        keys = hashes.take(self._fields[0], axis=0)
         for fields in self._fields[1:]:
-            keys *= factors[fields]
-            keys += hashes[fields]
+            keys *= factors.take(fields, axis=0)
+            keys += hashes.take(fields, axis=0)
         keys += self._letters
         keys *= _BASE
-        places = self._first[keys >> _SHIFT]
-        while (before := self._keys[places] < keys).any():
-            places += before
-        rows = np.where(self._keys[places] == keys, self._rows[places], -1)
-        scores: npt.NDArray[np.int16] = self.weights[rows].sum(axis=0, dtype=np.int16)
+        found = keys.ravel()
+        places = self._first.take((found >> _SHIFT).astype(np.intp))
+        before = np.flatnonzero(self._keys.take(places) < found)
+        while len(before):
+            places[before] += 1
+            before = before[self._keys[places[before]] < found[before]]
+        rows = np.where(self._keys.take(places) == found, self._rows.take(places), -1)
+        rows = rows.reshape(keys.shape)
+        scores: npt.NDArray[np.int16] = self.weights.take(rows, axis=0).sum(axis=0, dtype=np.int16)
         return scores
 
     @classmethod

@@ -7,15 +7,14 @@ captions (`train.py`); what is read from the graph follows SPICE's own rules (`g
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from itertools import islice
+from itertools import chain, islice, zip_longest
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
-from metaeval.cores import core_count
 from metaeval.readers.files import read_json
 from metaeval.runs.files import digest, file_sha256
 from metaeval.text.scene_graphs.dependencies.graph import Tuples, Word, collapse, read_tuples
@@ -23,12 +22,14 @@ from metaeval.text.scene_graphs.dependencies.linear import (
     CASE,
     NO_FIELD,
     NOTHING,
-    Context,
+    Contexts,
     Linear,
     Strings,
     number,
 )
 from metaeval.text.scene_graphs.rules.tagger import pairs, set_of_words
+
+Places = npt.NDArray[np.intp]  # numbers of strings, or places of words in their sentence
 
 
 def _templates(fields: str, features: str) -> dict[str, list[int]]:
@@ -57,8 +58,8 @@ ARC_FEATURES = _templates(
     " J:w0+t0+u0+u1 K:t2+t1+dr+p L:a+t0+u0 M:b+t0+c+u0 N:w2+w1+p O:t0+v0+v1 P:t1+p+v0+u1"
     " Q:w1+p+t0+v0 R:t0+v0+u1+u2",
 )
-SHIFT = "S"
-_BLOCK = 256  # sentences that are read in step
+SIDES = "SLR"  # shift, attach the word on top to the next word, to the word below
+_BLOCK = 2048  # sentences that are read in step
 
 
 def lower_words(words: Iterable[str]) -> list[str]:
@@ -66,101 +67,101 @@ def lower_words(words: Iterable[str]) -> list[str]:
     return ["0" if word.isdigit() else word.lower() for word in words]
 
 
-@dataclass(slots=True)
-class State:
-    """What has been read and attached so far; words, tags and relations are numbers of `Strings`.
+def number_sentences(rows: Iterable[Sequence[int]]) -> Places:
+    """Rows of numbers as columns, filled up to one length."""
+    return np.array(list(zip_longest(*rows, fillvalue=NOTHING)))
 
-    Words have places 0 … n - 1; n stands for the root, which comes last, and n + 1 for a word that
-    is not there. `heads` is -1 where none is known yet. `left` and `right`: per word its dependents
-    on either side, outermost last.
+
+# What is known of a word, in the order of the planes of `States`: its number, its tag's, its head,
+# its relation's number, its outermost dependents on the left and right, its innermost one on the
+# left, how many are on its right; and the words on the stack.
+_WORD, _TAG, _HEAD, _RELATION, _LEFT, _RIGHT, _FIRST, _COUNT, _STACK = range(9)
+_TOP = np.array([[2], [1], [0]])  # of the stack
+_DEPENDENTS = np.array([[_RIGHT], [_LEFT], [_LEFT], [_FIRST], [_RIGHT]])
+_FIELDS = np.array([
+    *[_WORD] * 3, *[_TAG] * 3, *[_WORD] * 2, *[_TAG] * 6, *[_RELATION] * 4, *[_WORD] * 2,
+    _RELATION, *[_COUNT] * 3,
+])[:, None]  # fmt: skip
+
+
+class States:
+    """What has been read and attached so far of n sentences; words, tags and relations are numbers
+    of `Strings`.
+
+    The words of a sentence have places 0 … size - 1; size stands for the root, which comes last,
+    and size + 1 for a word that is not there. The stack stands on three of these.
     """
 
-    words: list[int]
-    tags: list[int]
-    size: int
-    stack: list[int] = field(default_factory=list)
-    next: int = 0
-    heads: list[int] = field(default_factory=list)
-    relations: list[int] = field(default_factory=list)
-    left: list[list[int]] = field(default_factory=list)
-    right: list[list[int]] = field(default_factory=list)
-
-    @classmethod
-    def start(cls, strings: Strings, words: Sequence[str], tags: Sequence[str]) -> State:
-        """Before the first word of a sentence."""
-        size, marks = len(words), [strings["ROOT"], strings["-"], strings["-"]]
-        return cls(
-            [*(strings[word] for word in lower_words(words)), *marks],
-            [*(strings[tag] for tag in tags), *marks],
-            size,
-            heads=[-1] * size,
-            relations=[NOTHING] * (size + 2),
-            left=[[] for _ in range(size + 2)],
-            right=[[] for _ in range(size + 2)],
+    def __init__(
+        self, strings: Strings, sentences: Sequence[Sequence[str]], tags: Sequence[Sequence[str]]
+    ) -> None:
+        marks = [strings["ROOT"], strings["-"], strings["-"]]
+        words = number_sentences(
+            [*(strings[word] for word in lower_words(words)), *marks] for words in sentences
         )
-
-    @property
-    def done(self) -> bool:
-        """Whether every word has its head."""
-        return self.next == self.size and not self.stack
-
-    def allowed(self) -> tuple[bool, bool, bool]:
-        """Whether one can shift, attach to the next word, attach to the word below."""
-        last, depth = self.next == self.size, len(self.stack)
-        return not last, depth > 0 and (not last or depth == 1), depth > 1
-
-    def apply(self, side: str, relation: int) -> None:
-        """Shift, or attach the word on top: "L" to the next word, "R" to the one below it."""
-        if side == SHIFT:
-            self.stack.append(self.next)
-            self.next += 1
-            return
-        word = self.stack.pop()
-        head = self.next if side == "L" else self.stack[-1]
-        self.heads[word], self.relations[word] = head, relation
-        (self.left if side == "L" else self.right)[head].append(word)
-
-    def context(self) -> Context:
-        """What the next action is judged by: the fields of `ARC_FEATURES`."""
-        words, tags, relations, none = self.words, self.tags, self.relations, self.size + 1
-        s2, s1, s0 = ([none] * 3 + self.stack[-3:])[-3:]
-        b0 = self.next
-        left, right, next_left, below_right = (
-            self.left[s0],
-            self.right[s0],
-            self.left[b0],
-            self.right[s1],
+        self.sizes = np.array(list(map(len, sentences)))
+        self._planes = np.zeros((_STACK + 1, *words.shape), dtype=np.intp)
+        self._planes[[_LEFT, _RIGHT, _FIRST, _STACK]] = self.sizes + 1
+        self._planes[_WORD] = words
+        self._planes[_TAG] = number_sentences(
+            [*(strings[tag] for tag in row), *marks] for row in tags
         )
-        sr = right[-1] if right else none
-        sl = left[-1] if left else none
-        bl = next_left[-1] if next_left else none
-        first = next_left[0] if next_left else none
-        return (
-            words[s0],
-            words[s1],
-            words[s2],
-            tags[s0],
-            tags[s1],
-            tags[s2],
-            words[b0],
-            words[b0 + 1],
-            tags[b0],
-            tags[b0 + 1],
-            tags[b0 + 2],
-            tags[sr],
-            tags[sl],
-            tags[bl],
-            relations[sr],
-            relations[sl],
-            relations[bl],
-            relations[below_right[-1]] if below_right else NOTHING,
-            words[sl] if relations[sl] == CASE else NOTHING,
-            words[first] if relations[first] == CASE else NOTHING,
-            number(len(right)),
-            number(min(b0 - s0, 5) if s0 != none else 0),
-            NOTHING,
-            NO_FIELD,
-        )
+        self.next, self.depth = np.zeros_like(self.sizes), np.zeros_like(self.sizes)
+
+    def arcs(self) -> list[tuple[list[int], list[int]]]:
+        """Per sentence the head of each word, and the number of its relation to it."""
+        heads, relations = self._planes[[_HEAD, _RELATION]].transpose(0, 2, 1).tolist()
+        rows = zip(heads, relations, self.sizes.tolist(), strict=True)
+        return [(of_words[:size], labels[:size]) for of_words, labels, size in rows]
+
+    def stack(self, sentence: int) -> list[int]:
+        """The words on the stack, the top last."""
+        words: list[int] = self._planes[_STACK, 3 : self.depth[sentence] + 3, sentence].tolist()
+        return words
+
+    def unread(self) -> Places:
+        """The sentences of which not every word has its head."""
+        return np.flatnonzero((self.next < self.sizes) | (self.depth > 0))
+
+    def allowed(self, rows: Places) -> npt.NDArray[np.bool_]:
+        """Whether one can shift, attach to the next word, attach to the word below: [3, rows]."""
+        more, depth = self.next[rows] < self.sizes[rows], self.depth[rows]
+        return np.array([more, np.where(more, depth > 0, depth == 1), depth > 1])
+
+    def apply(self, rows: Places, sides: Places, relations: Places) -> None:
+        """Shift, or attach the word on top to the next word or to the one below it: by `SIDES`."""
+        planes, shift = self._planes, sides == 0
+        shifted, attached = rows[shift], rows[~shift]
+        planes[_STACK, self.depth[shifted] + 3, shifted] = self.next[shifted]
+        left = sides[~shift] == 1
+        word, below, _ = planes[_STACK, self.depth[attached] + _TOP, attached]
+        head = np.where(left, self.next[attached], below)
+        planes[_HEAD, word, attached] = head
+        planes[_RELATION, word, attached] = relations[~shift]
+        planes[np.where(left, _LEFT, _RIGHT), head, attached] = word
+        planes[_COUNT, head, attached] += ~left
+        new = left & (planes[_FIRST, head, attached] > self.sizes[attached])
+        planes[_FIRST, head[new], attached[new]] = word[new]
+        self.depth[rows] += np.where(shift, 1, -1)
+        self.next[rows] += shift
+
+    def contexts(self, rows: Places) -> Contexts:
+        """What the next actions are judged by: the fields of `ARC_FEATURES`."""
+        depth, b0 = self.depth[rows], self.next[rows]
+        s0, s1, s2 = self._planes[_STACK, depth + _TOP, rows]
+        owners = np.array([s0, s0, b0, b0, s1])
+        right, left, next_left, first, below = self._planes[_DEPENDENTS, owners, rows]
+        places = [
+            *(s0, s1, s2, s0, s1, s2, b0, b0 + 1, b0, b0 + 1, b0 + 2, right, left, next_left),
+            *(right, left, next_left, below, left, first, first, s0, s0, s0),
+        ]
+        fields = self._planes[_FIELDS, np.array(places), rows]
+        fields[18] *= fields[15] == CASE  # otherwise nothing
+        fields[19] *= fields[20] == CASE
+        fields[20] = number(fields[21])
+        fields[21] = number(np.where(depth > 0, np.minimum(b0 - s0, 5), 0))
+        fields[22:] = [[NOTHING], [NO_FIELD]]
+        return fields
 
 
 def attach_sentences(
@@ -171,20 +172,17 @@ def attach_sentences(
     All sentences are read in step, an action each.
     """
     strings = Strings()
-    states = [State.start(strings, *both) for both in zip(sentences, tags, strict=True)]
-    actions = [(name[0], strings[name[1:]]) for name in model.classes]
-    sides = ["SLR".index(side) for side, _ in actions]
+    states = States(strings, sentences, tags)
+    sides = np.array([SIDES.index(name[0]) for name in model.classes])
+    relations = np.array([strings[name[1:]] for name in model.classes])
     hashes, least = strings.hashes(), np.iinfo(np.int16).min
-    unread = [state for state in states if not state.done]
-    while unread:
-        scores = model.scores([state.context() for state in unread], *hashes)
-        allowed = np.array([state.allowed() for state in unread])[:, sides]
+    while len(rows := states.unread()):
+        scores = model.scores(states.contexts(rows), *hashes)
+        allowed = states.allowed(rows)[sides].T
         best = np.where(allowed, scores, least).argmax(axis=1)  # of equal ones the first
-        for state, action in zip(unread, best.tolist(), strict=True):
-            state.apply(*actions[action])
-        unread = [state for state in unread if not state.done]
+        states.apply(rows, sides[best], relations[best])
     names = list(strings)
-    return [(s.heads, [names[r] for r in s.relations[: s.size]]) for s in states]
+    return [(heads, [names[relation] for relation in labels]) for heads, labels in states.arcs()]
 
 
 _TOKEN = re.compile(
@@ -205,55 +203,65 @@ def tokenise_sentences(text: str) -> list[list[str]]:
     return [sentence for sentence in sentences if sentence]
 
 
-def word_parts(strings: Strings) -> list[tuple[int, ...]]:
-    """Per word among the strings itself, its last three and two letters, and its first."""
-    return [
-        tuple(strings[part] for part in (word, word[-3:], word[-2:], word[:1]))
-        for word in list(strings)
-    ]
+def word_parts(strings: Strings) -> Places:
+    """Per word among the strings itself, its last three and two letters, and its first: [4, n]."""
+    parts = [(word, word[-3:], word[-2:], word[:1]) for word in list(strings)]
+    return np.array([[strings[part] for part in row] for row in parts]).T
 
 
-def pad_words(strings: Strings, words: Sequence[str]) -> list[int]:
-    """The numbers of words in lower case, with two marks at either end."""
+def pad_words(strings: Strings, sentences: Iterable[Sequence[str]]) -> Places:
+    """The numbers of the words of sentences in lower case, with two marks at either end: [longest
+    + 4, n]."""
     start, end = strings["^"], strings["$"]
-    return [start, start, *(strings[word] for word in lower_words(words)), end, end]
+    return number_sentences(
+        [start, start, *(strings[word] for word in lower_words(words)), end, end]
+        for words in sentences
+    )
 
 
-def tag_context(
-    words: Sequence[int], tags: Sequence[int], parts: Sequence[tuple[int, ...]]
-) -> Context:
-    """What the next tag is judged by, given the padded words, the tags so far (of the marks before
-    the first word, too) and `word_parts`: the fields of `TAG_FEATURES`."""
-    earlier, left, word, right, later = words[len(tags) - 2 : len(tags) + 3]
-    return (
-        *parts[word],
-        left,
-        parts[left][1],
-        earlier,
-        right,
-        parts[right][1],
-        later,
-        tags[-1],
-        tags[-2],
-        NOTHING,
-        NO_FIELD,
+def tag_contexts(words: Places, tags: Places, parts: Places) -> Contexts:
+    """What the next tags are judged by, given each word with the two before and after it, [5, n],
+    the two tags before it, [2, n], and `word_parts`: the fields of `TAG_FEATURES`."""
+    earlier, left, word, right, later = words
+    nothing = np.full_like(word, NOTHING)
+    return np.array(
+        [
+            *parts[:, word],
+            left,
+            parts[1, left],
+            earlier,
+            right,
+            parts[1, right],
+            later,
+            tags[1],
+            tags[0],
+            nothing,
+            nothing + NO_FIELD,
+        ]
     )
 
 
 def tag_sentences(model: Linear, sentences: Sequence[Sequence[str]]) -> list[list[str]]:
     """The tags of each sentence's words; all sentences are read in step, a word each."""
     strings = Strings()
-    rows = [(pad_words(strings, words), [strings["^"]] * 2) for words in sentences]
+    words, sizes = pad_words(strings, sentences), np.array(list(map(len, sentences)))
+    tags = np.full_like(words, strings["^"])
     parts = word_parts(strings)
-    marks = {strings[mark]: strings[tag] for mark, tag in _PUNCTUATION.items()}
-    classes, hashes = [strings[name] for name in model.classes], strings.hashes()
-    unread = rows
-    while unread := [(words, tags) for words, tags in unread if len(tags) < len(words) - 2]:
-        scores = model.scores([tag_context(*row, parts) for row in unread], *hashes)
-        for (words, tags), best in zip(unread, scores.argmax(axis=1).tolist(), strict=True):
-            tags.append(marks.get(words[len(tags)], classes[best]))
+    classes = np.array([strings[name] for name in model.classes])
+    known = {strings[mark]: strings[tag] for mark, tag in _PUNCTUATION.items()}
+    marks = np.array([known.get(word, NOTHING) for word in range(len(strings))])
+    hashes = strings.hashes()
+    for place in range(max(sizes, default=0)):
+        rows = np.flatnonzero(sizes > place)
+        near, before = words[place : place + 5, rows], tags[place : place + 2, rows]
+        best = model.scores(tag_contexts(near, before, parts), *hashes).argmax(axis=1)
+        mark = marks[near[2]]
+        tags[place + 2, rows] = np.where(mark == NOTHING, classes[best], mark)
     names = list(strings)
-    return [[names[tag] for tag in tags[2:]] for _, tags in rows]
+    return [
+        [names[tag] for tag in row[:size]]
+        for row, size in zip(tags[2:].T.tolist(), sizes.tolist(), strict=True)
+    ]
 
 
 _BE = set_of_words("is are was were been being am 's 're 'm be")
@@ -320,7 +328,6 @@ def _wants_e(stem: str) -> bool:
 
 
 VERSION = "rules-3"  # raised when the code comes to give another tuple
-_MANY = 4_000  # texts that are worth other processes: their start takes a second or two
 _REMEMBERED = 100_000  # texts whose tuples are kept: references come again with other captions
 MODEL = Path(__file__).parent / "model"
 
@@ -338,64 +345,46 @@ def model_identity() -> str:
 
 
 class DependencyParser:
-    """Sentences → proposed tuples in SPICE's form; deterministic, whatever the machine.
-
-    Many texts are read by as many processes as there are cores.
-    """
-
-    def __init__(self, model: Path = MODEL) -> None:
-        self._model = model
+    """Sentences → proposed tuples in SPICE's form; deterministic, whatever the machine."""
 
     def __call__(self, sentences: Sequence[str]) -> list[Tuples | None]:
         """Per text a list of [object], [object, attribute], [subject, object, relation].
 
         Do not change the returned list: it is shared by all callers with the same text.
         """
-        known = _load(self._model)[3]
+        known = _load()[3]
         if len(known) > _REMEMBERED:
             known.clear()
         texts = [text for text in dict.fromkeys(sentences) if text not in known]
-        if len(texts) < _MANY or (cores := core_count()) == 1:
-            known.update(zip(texts, self._tuples(texts), strict=True))
-        else:
-            from joblib import Parallel, delayed  # slow to import
-
-            parts = [texts[start::cores] for start in range(cores)]
-            read = Parallel(n_jobs=cores)(delayed(_read_texts)(self._model, p) for p in parts)
-            for part, tuples in zip(parts, read, strict=True):
-                known.update(zip(part, tuples, strict=True))
+        for text, trees in zip(texts, self.trees(texts), strict=True):
+            known[text] = [t for words in trees for t in read_tuples(collapse(words))]
         return [known[text] for text in sentences]
-
-    def _tuples(self, texts: Sequence[str]) -> list[Tuples]:
-        return [
-            [t for words in trees for t in read_tuples(collapse(words))]
-            for trees in self.trees(texts)
-        ]
 
     def trees(self, texts: Sequence[str]) -> list[list[list[Word]]]:
         """Per text the words of each sentence with tags, lemmas, heads and relations."""
         split = [tokenise_sentences(text.translate(_ASCII_MARKS)) for text in texts]
         sentences = [sentence for each in split for sentence in each]
-        blocks = (sentences[at : at + _BLOCK] for at in range(0, len(sentences), _BLOCK))
-        trees = (tree for block in blocks for tree in self._read(block))
+        trees = chain.from_iterable(
+            _read(sentences[at : at + _BLOCK]) for at in range(0, len(sentences), _BLOCK)
+        )
         return [list(islice(trees, len(each))) for each in split]
-
-    def _read(self, sentences: Sequence[Sequence[str]]) -> Iterator[list[Word]]:
-        tagger, attacher, lemmas, _ = _load(self._model)
-        tags = tag_sentences(tagger, sentences)
-        arcs = attach_sentences(attacher, sentences, tags)
-        for words, known, (heads, relations) in zip(sentences, tags, arcs, strict=True):
-            yield [
-                Word(word, tag, lemma(word, tag, lemmas), -1 if head == len(words) else head, r)
-                for word, tag, head, r in zip(words, known, heads, relations, strict=True)
-            ]
 
     def close(self) -> None:
         """Nothing to release."""
 
 
-def _read_texts(model: Path, texts: Sequence[str]) -> list[Tuples]:
-    return DependencyParser(model)._tuples(texts)
+def _read(sentences: Sequence[Sequence[str]]) -> list[list[Word]]:
+    """The words of each sentence with tags, lemmas, heads and relations."""
+    tagger, attacher, lemmas, _ = _load()
+    tags = tag_sentences(tagger, sentences)
+    arcs = attach_sentences(attacher, sentences, tags)
+    return [
+        [
+            Word(word, tag, lemma(word, tag, lemmas), -1 if head == len(words) else head, relation)
+            for word, tag, head, relation in zip(words, known, heads, relations, strict=True)
+        ]
+        for words, known, (heads, relations) in zip(sentences, tags, arcs, strict=True)
+    ]
 
 
 def possible_lemmas(word: str) -> frozenset[str]:
@@ -404,12 +393,12 @@ def possible_lemmas(word: str) -> frozenset[str]:
     >>> sorted(possible_lemmas("Leaves"))
     ['leaf', 'leave', 'leaves']
     """
-    known = _load(MODEL)[2]
+    known = _load()[2]
     return frozenset({word.lower(), *(lemma(word, tag, known) for tag in ("NNS", "VB", "PRP"))})
 
 
 @cache
-def _load(folder: Path) -> tuple[Linear, Linear, dict[str, str], dict[str, Tuples]]:
-    lemmas: dict[str, str] = read_json(folder / "lemmas.json")[0]
-    tagger = Linear.load(folder / "tagger.npz", TAG_FEATURES)
-    return tagger, Linear.load(folder / "arcs.npz", ARC_FEATURES), lemmas, {}
+def _load() -> tuple[Linear, Linear, dict[str, str], dict[str, Tuples]]:
+    lemmas: dict[str, str] = read_json(MODEL / "lemmas.json")[0]
+    tagger = Linear.load(MODEL / "tagger.npz", TAG_FEATURES)
+    return tagger, Linear.load(MODEL / "arcs.npz", ARC_FEATURES), lemmas, {}

@@ -210,7 +210,8 @@ class _Reader:
             self._verb_word(token)
         elif token.tag == "TO":
             self.at += 1
-            self._infinitive()
+            if self._peek().is_verb:
+                self._gerund()
         elif token.tag in ("WDT", "SUB", "."):
             self._begin_clause(token)
         elif token.tag == "JJ" and self.copula:
@@ -284,10 +285,6 @@ class _Reader:
             self._start_verb(_Verb(token.lemma, subjects, passive=token.tag == "VBN"))
         else:
             self._start_verb(_Verb(token.lemma, self.subjects, finite=True))
-
-    def _infinitive(self) -> None:
-        if self._peek().is_verb:
-            self._gerund()
 
     def _gerund(self) -> None:
         token = self._peek()
