@@ -34,7 +34,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import IO, Protocol, Self, TypeVar
+from typing import IO, Protocol, TypeVar
 
 from metaeval.java.services import JavaRuntime
 
@@ -227,7 +227,7 @@ class _Drain(threading.Thread):
 class JavaProcess:
     """A Java program that answers each line on stdin with one line on stdout, in order.
 
-    A context manager. One that failed is ended and stays so.
+    One that failed is ended and stays so.
 
     Parameters
     ----------
@@ -346,12 +346,6 @@ class JavaProcess:
             with contextlib.suppress(OSError):
                 if stream:
                     stream.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 def _send(stream: IO[bytes], data: bytes) -> None:

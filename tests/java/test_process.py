@@ -95,7 +95,7 @@ def run(java: JavaRuntime, probe: list[str]) -> Callable[..., str]:
 
     def once(*words: str, heap: int = 64) -> str:
         args = [*probe, *words]
-        with JavaProcess(java, args, what="Probe", heap=heap, silence=60) as process:
+        with closing(JavaProcess(java, args, what="Probe", heap=heap, silence=60)) as process:
             return process.exchange(["a"])[0]
 
     return once
@@ -160,7 +160,8 @@ def test_a_program_that_cannot_be_started(tmp_path: Path) -> None:
 
 
 def test_stderr_is_drained_and_bounded(java: JavaRuntime, probe: list[str]) -> None:
-    with service(java, [*probe, "noise"]) as process:  # 2 MB of stderr block who does not drain
+    # 2 MB of stderr block who does not drain
+    with closing(service(java, [*probe, "noise"])) as process:
         assert process.exchange(["a"]) == ["<a>"]
         assert len(process._stderr.text()) <= 8192
         assert "noise 199999" in process._stderr.text()
@@ -168,7 +169,7 @@ def test_stderr_is_drained_and_bounded(java: JavaRuntime, probe: list[str]) -> N
 
 def test_replies_come_in_order_and_all(java: JavaRuntime, probe: list[str]) -> None:
     lines = [f"{i} 日本 é" for i in range(30_000)]
-    with service(java, [*probe, "echo"]) as process:
+    with closing(service(java, [*probe, "echo"])) as process:
         assert process.exchange(lines) == [f"<{line}>" for line in lines]
         assert (process.exchange([]), process.exchange(["again"])) == ([], ["<again>"])
         with pytest.raises(ValueError, match="line break"):
@@ -205,7 +206,8 @@ def test_a_program_that_stops_answering_is_an_error_not_a_hang(
 
 def test_close_ends_one_that_ignores_its_stdin(java: JavaRuntime, probe: list[str]) -> None:
     """After an exception in its block, too, and a second time."""
-    with pytest.raises(ZeroDivisionError), service(java, [*probe, "sleep"]) as process:
+    sleeping = service(java, [*probe, "sleep"])
+    with pytest.raises(ZeroDivisionError), closing(sleeping) as process:
         raise ZeroDivisionError
     process.close()
     assert gone(process.pid)
@@ -220,7 +222,7 @@ def test_a_crash_leaves_no_file_in_the_users_folder(
     (tmp_path / "user").mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(elsewhere))
     monkeypatch.chdir(tmp_path / "user")
-    with service(java, [*probe, "echo"]) as process:
+    with closing(service(java, [*probe, "echo"])) as process:
         process.exchange(["up"])
         os.kill(process.pid, signal.SIGSEGV)
         deadline = time.monotonic() + 30
