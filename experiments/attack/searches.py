@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
+from metaeval.corruptions.language.parsed import parse_all
 from metaeval.data.dataset import CaptionDataset
 from metaeval.search.beam import (
     Draft,
@@ -106,6 +107,8 @@ def attack(
     first = [r[0] if r else h for h, r in zip(data.human, data.references, strict=True)]
     outcome = AttackOutcome(target.score(data.human, index), swapped.score(first, index))
 
+    score = _reading_ahead(target.score, outcome.human, material)
+
     def wins(trial: Trial, i: int) -> bool:
         return trial.score > outcome.human[i] and material.is_false(trial, i)
 
@@ -114,7 +117,7 @@ def attack(
     ) -> list[Trace]:
         allowed = material.fluency.allowed if fluent and material.fluency else None
         return search(
-            target.score, starts, material.near, material.far, data.image_ids, limits,
+            score, starts, material.near, material.far, data.image_ids, limits,
             material.seed, goal, allowed, None if to_the_end else wins,
         )  # fmt: skip
 
@@ -139,6 +142,7 @@ def attack_control(score: Score, material: Material, limits: SearchLimits) -> li
     rows = rows[:_CONTROL_IMAGES]
     index = np.array(rows, dtype=np.intp)
     human = score([data.human[i] for i in rows], index)
+    of_rows = _reading_ahead(lambda texts, places: score(texts, index[places]), human, material)
 
     def wins(trial: Trial, k: int) -> bool:
         return trial.score > human[k] and material.is_false(trial, rows[k])
@@ -148,7 +152,7 @@ def attack_control(score: Score, material: Material, limits: SearchLimits) -> li
         return fluency.allowed(texts, index[places])
 
     traces = search(
-        lambda texts, places: score(texts, index[places]), [material.false[i] for i in rows],
+        of_rows, [material.false[i] for i in rows],
         [material.near[i] for i in rows], material.far, [data.image_ids[i] for i in rows], limits,
         material.seed, "false", allowed if fluency else None, wins,
     )  # fmt: skip
@@ -156,6 +160,19 @@ def attack_control(score: Score, material: Material, limits: SearchLimits) -> li
         any(trial.admitted and wins(trial, k) for trial in trace.trials)
         for k, trace in enumerate(traces)
     ]
+
+
+def _reading_ahead(score: Score, human: npt.NDArray[np.float64], material: Material) -> Score:
+    """The score, after which the captions above the human one are parsed, all at once: these are
+    what `Material.is_false` may be asked about."""
+
+    def scored(texts: Sequence[str], places: npt.NDArray[np.intp]) -> npt.NDArray[np.float64]:
+        scores = score(texts, places)
+        if material.check is not None:
+            parse_all([texts[k] for k in np.flatnonzero(scores > human[places]).tolist()])
+        return scores
+
+    return scored
 
 
 def exact_match(dataset: CaptionDataset) -> Score:
