@@ -12,7 +12,6 @@ import re
 from bisect import bisect_right
 from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from string import punctuation
 from typing import NamedTuple
 
@@ -161,11 +160,6 @@ class ParsedCaption:
         return not any(t.text.rstrip("\"'").endswith((".", "!", "?")) for t in self.tokens[:-1])
 
 
-@cache
-def _parser() -> DependencyParser:
-    return DependencyParser()
-
-
 _REMEMBERED = 60_000  # captions
 _parsed: dict[str, ParsedCaption] = {}
 
@@ -180,7 +174,7 @@ def parse_all(texts: Sequence[str]) -> list[ParsedCaption]:
     if len(_parsed) > _REMEMBERED:
         forget_parsed()
     new = [text for text in dict.fromkeys(texts) if text not in _parsed]
-    for text, sentences in zip(new, _parser().trees(new), strict=True):
+    for text, sentences in zip(new, DependencyParser().trees(new), strict=True):
         _parsed[text] = _read(text, sentences)
     return [_parsed[text] for text in texts]
 

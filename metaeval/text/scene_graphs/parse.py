@@ -16,7 +16,6 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from metaeval.data.dataset import Absent
 from metaeval.errors import ConfigError
@@ -69,17 +68,9 @@ class CaptionGraph:
         return cls(tuple(objects), tuple(attributes), tuple(relations))
 
 
-class TupleParser(Protocol):
-    """What turns sentences into proposed tuples, in SPICE's form."""
-
-    def __call__(self, sentences: Sequence[str]) -> list[Tuples | None]:
-        """Per sentence a list of [object], [object, attribute], [subject, object, relation];
-        `None` where the sentence could not be parsed."""
-        ...
-
-    def close(self) -> None:
-        """Release what the parser holds."""
-        ...
+# Called with sentences: per sentence a list of [object], [object, attribute], [subject, object,
+# relation], in SPICE's form; `None` where the sentence could not be parsed.
+TupleParser = dependencies.DependencyParser | rules.RuleParser | SpiceParser
 
 
 def default_cache() -> Path:

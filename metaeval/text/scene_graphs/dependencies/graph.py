@@ -77,10 +77,6 @@ class DependencyGraph:
         """The first dependent with this relation."""
         return next((word for known, word in self.edges[head] if known == relation), None)
 
-    def has(self, head: int, *relations: str) -> bool:
-        """Whether there is a dependent with one of these relations."""
-        return any(relation in relations for relation, _ in self.edges[head])
-
     def add(self, head: int, relation: str, dependent: int) -> None:
         """Add an edge, if it is not there."""
         if (relation, dependent) not in self.edges[head]:
@@ -178,7 +174,7 @@ def _join_two(graph: DependencyGraph, first: int) -> None:
 def _name_prepositions(graph: DependencyGraph) -> None:
     for head, relation, word in graph.all_edges():
         if relation in ("nmod", "advcl", "acl") and (name := _preposition(graph, word)):
-            if relation == "nmod" and name == "by" and graph.has(head, "auxpass"):
+            if relation == "nmod" and name == "by" and graph.children(head, "auxpass"):
                 name = "agent"
             graph.move((head, relation, word), (head, f"{relation}:{name}", word))
 
@@ -217,11 +213,11 @@ def _share(graph: DependencyGraph) -> None:
                 reached = f"nmod:{name}"  # "on towels and under umbrellas"
             graph.add(head, reached, other)
         tag = graph.words[other].tag
-        if not graph.has(other, *_SUBJECTS) and tag[0] in "VJ":
+        if not graph.children(other, *_SUBJECTS) and tag[0] in "VJ":
             for reached, subject in list(graph.edges[first]):
                 if reached in _SUBJECTS and subject != other:
-                    passive = graph.has(other, "auxpass") or (
-                        tag == "VBN" and not graph.has(other, "aux") and reached == "nsubjpass"
+                    passive = graph.children(other, "auxpass") or (
+                        tag == "VBN" and not graph.children(other, "aux") and reached == "nsubjpass"
                     )
                     graph.add(other, "nsubjpass" if passive else "nsubj", subject)
 
@@ -358,7 +354,7 @@ def _read_predicate(graph: DependencyGraph, place: int, tuples: Tuples) -> None:
     """What a verb, or a noun or adjective with "is", says of its subjects."""
     if not (subjects := graph.children(place, "nsubj")):
         return
-    copular = graph.has(place, "cop")
+    copular = graph.children(place, "cop")
     objects = _objects(graph, place)
     predicate = _predicate(graph, place)
     for subject in subjects:

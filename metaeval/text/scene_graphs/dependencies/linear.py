@@ -22,12 +22,7 @@ Hashes = npt.NDArray[np.uint64]
 _BASE = np.uint64(0x9E3779B97F4A7C15)  # odd: no power of it is 0
 _BUCKETS = 20  # the first bits of a hash, by which its place among a model's is nearly known
 _SHIFT = np.uint64(64 - _BUCKETS)
-NO_FIELD, NOTHING, CASE, _ZERO, _MOST = -1, 0, 1, 2, 40
-
-
-def number(values: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
-    """The numbers of the strings of integers; of those above 40, which no model knows, 40's."""
-    return _ZERO + np.minimum(values, _MOST)
+NO_FIELD, NOTHING, CASE, ZERO, MOST = -1, 0, 1, 2, 40  # no model knows a number above 40
 
 
 def hash_lines(text: bytes) -> tuple[Hashes, Hashes]:
@@ -50,7 +45,7 @@ class Strings(dict[str, int]):
 
     def __init__(self) -> None:
         super().__init__()
-        for text in ("", "case", *map(str, range(_MOST + 1))):
+        for text in ("", "case", *map(str, range(MOST + 1))):
             self[text] = len(self)
 
     def __missing__(self, text: str) -> int:
@@ -116,8 +111,8 @@ class Linear:
             places[before] += 1
             before = before[self._keys[places[before]] < found[before]]
         rows = np.where(self._keys.take(places) == found, self._rows.take(places), -1)
-        rows = rows.reshape(keys.shape)
-        scores: npt.NDArray[np.int16] = self.weights.take(rows, axis=0).sum(axis=0, dtype=np.int16)
+        weights = self.weights.take(rows.reshape(keys.shape), axis=0)
+        scores: npt.NDArray[np.int16] = weights.sum(axis=0, dtype=np.int16)
         return scores
 
     @classmethod

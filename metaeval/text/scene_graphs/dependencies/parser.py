@@ -20,12 +20,13 @@ from metaeval.runs.files import digest, file_sha256
 from metaeval.text.scene_graphs.dependencies.graph import Tuples, Word, collapse, read_tuples
 from metaeval.text.scene_graphs.dependencies.linear import (
     CASE,
+    MOST,
     NO_FIELD,
     NOTHING,
+    ZERO,
     Contexts,
     Linear,
     Strings,
-    number,
 )
 from metaeval.text.scene_graphs.rules.tagger import pairs, set_of_words
 
@@ -158,8 +159,8 @@ class States:
         fields = self._planes[_FIELDS, np.array(places), rows]
         fields[18] *= fields[15] == CASE  # otherwise nothing
         fields[19] *= fields[20] == CASE
-        fields[20] = number(fields[21])
-        fields[21] = number(np.where(depth > 0, np.minimum(b0 - s0, 5), 0))
+        distance = np.where(depth > 0, np.minimum(b0 - s0, 5), 0)
+        fields[20:22] = ZERO + np.minimum([fields[21], distance], MOST)
         fields[22:] = [[NOTHING], [NO_FIELD]]
         return fields
 
