@@ -20,6 +20,7 @@ from metaeval.errors import ConfigError
 from metaeval.metrics.base import (
     Metric,
     NotScored,
+    ReferenceScorer,
     Scorer,
     Scores,
     SummableMetric,
@@ -288,9 +289,11 @@ class Lookup:
     @property
     def usual_seconds(self) -> float:
         """How long what is to be done usually takes on two cores."""
-        scorer = self.bound.scorer
+        scorer, texts = self.bound.scorer, len(self.todo)
         each = 0.0 if scorer is None else scorer.usual_ms or _UNKNOWN_MS
-        return len(self.todo) * each / 1000
+        if texts and isinstance(scorer, ReferenceScorer):  # which reads all references first
+            texts += sum(map(len, self.dataset.references))
+        return texts * each / 1000
 
 
 def score_captions(

@@ -4,15 +4,12 @@ import os
 
 import pytest
 
-from metaeval.cores import core_count, share_cores
+from metaeval.cores import core_count
 
 
 def test_cores_are_those_that_we_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {3, 5, 6}, raising=False)
     assert core_count() == 3
-    share_cores(2)
-    assert core_count() == 1
-    share_cores(1)
     monkeypatch.delattr(os, "sched_getaffinity")
     monkeypatch.setattr(os, "cpu_count", lambda: None)
     assert core_count() == 1

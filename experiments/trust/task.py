@@ -35,7 +35,7 @@ from metaeval.config import (
     own_metrics,
     selected,
 )
-from metaeval.cores import core_count, share_cores
+from metaeval.cores import core_count
 from metaeval.data.annotated_images import ImageFiles
 from metaeval.data.own.bank import bank_files
 from metaeval.errors import ConfigError, MetaevalError, StageError, StrictError
@@ -255,8 +255,7 @@ def _begin_process(ends: Connection, folders: Sequence[Path]) -> None:
 
     threading.Thread(target=follow, daemon=True).start()
     # torch reads it when it is imported, and the user may have said another number
-    share_cores(_PROCESSES)
-    os.environ.setdefault("OMP_NUM_THREADS", str(core_count()))
+    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, core_count() // _PROCESSES)))
     for folder in folders:
         add_config_folder(folder)
     choices.register()

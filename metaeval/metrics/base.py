@@ -242,8 +242,9 @@ class Scorer(ABC):
     batch_checked
         Whether that has been checked.
     usual_ms
-        What a new caption usually takes on two cores, in milliseconds; `None` where that is not
-        known. The first batch and the first estimate of the remaining time are made with it.
+        What a new caption usually takes on two cores, in milliseconds, and a reference of a
+        `ReferenceScorer`; `None` where that is not known. The first batch and the first estimate of
+        the remaining time are made with it.
     fixed_cost
         Whether a call takes about the same time for any number of captions: then it is always
         called with `batch_size` captions.
