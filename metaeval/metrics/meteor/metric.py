@@ -184,9 +184,8 @@ class MeteorServer:
 
     `MeteorServer.java` aligns on several threads, reads only what the captions need of the
     paraphrase table, and does nothing twice. The jar's own -stdio mode, which pycocoevalcap uses,
-    gives the same 23 numbers on one core with the whole table in memory. On two cores and 20,000
-    captions with four references each, the jar takes 22.3 s and 1,398 MiB, the server 3.5 s and
-    350 MiB: a factor of six.
+    gives the same 23 numbers on one core with the whole table in memory: 1,398 MiB instead of 370
+    on 20,000 captions, and several times as long (`python -m benchmarks.speed meteor`).
 
     The references are loaded in the background; the first call of `statistics` waits for it.
 
