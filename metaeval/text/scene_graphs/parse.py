@@ -2,7 +2,7 @@
 
 "corenlp" is SPICE's own parser (Java; see `spice_service.py`), the one that papers mean.
 "perceptron" (`dependencies/`) is built in and rougher (`research/scene_graph.py` measures how
-much). "lexicon" (`rules/`) is built in too, rougher still and seven times as fast: FAIEr's shipped
+much). "lexicon" (`rules/`) is built in too, rougher still and faster: FAIEr's shipped
 weights were trained with it.
 
     >>> parse_captions(["A brown dog sits on two chairs."], parser="perceptron")[0].relations
