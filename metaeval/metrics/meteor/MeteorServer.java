@@ -837,6 +837,7 @@ public final class MeteorServer {
     /** A compressed file that another thread inflates ahead of us, by 64 MiB at most. */
     private static final class Ahead extends InputStream {
         private static final byte[] END = {};
+        private static final int BLOCK = 1 << 17;
         private final BlockingQueue<byte[]> blocks = new ArrayBlockingQueue<>(512);
         private final InputStream in;
         private volatile IOException failure;
@@ -853,8 +854,10 @@ public final class MeteorServer {
         private void fill() {
             try {
                 try {
-                    for (byte[] next; (next = in.readNBytes(1 << 17)).length > 0; ) {
-                        blocks.put(next);
+                    for (int n = BLOCK; n == BLOCK; ) {
+                        byte[] next = new byte[BLOCK];
+                        n = in.readNBytes(next, 0, BLOCK); // straight into it
+                        blocks.put(n == BLOCK ? next : Arrays.copyOf(next, n));
                     }
                 } catch (IOException error) {
                     failure = error;
