@@ -1,6 +1,7 @@
 """Fixtures and skips shared by all tests."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from metaeval.cores import core_count
 from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.java.services import find_java
+from tests.reports.browser import EXECUTABLE, Page, chromium
 
 # The same examples on every machine and every day; METAEVAL_EXAMPLES=200 looks at others, and more.
 settings.register_profile("same", derandomize=True, max_examples=50, deadline=None)
@@ -59,3 +61,12 @@ def coco_root() -> Path:
 @pytest.fixture(scope="session")
 def val2017(coco_root: Path) -> CaptionDataset:
     return load_coco("coco_val2017", "val2017", data=coco_root)
+
+
+@pytest.fixture(scope="session")
+def page() -> Iterator[Page]:
+    """A tab of Chromium; tests that use it are skipped where there is none."""
+    if EXECUTABLE is None:
+        pytest.skip("no Chromium on PATH")
+    with chromium() as tab:
+        yield tab

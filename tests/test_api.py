@@ -66,9 +66,15 @@ def test_all_forms_of_input_give_the_same_scores(tmp_path: Path) -> None:
         (table.assign(references=REFERENCES), None),
         (results, captions),
         (str(results), str(captions)),
+        # in any container; images are numbered
+        (pd.Series(CAPTIONS, index=[7, 8, 9]), pd.Series(REFERENCES)),
+        (np.array(CAPTIONS), [np.array(texts) for texts in REFERENCES]),
+        (dict(enumerate(CAPTIONS)).values(), (texts for texts in REFERENCES)),
+        ((text for text in CAPTIONS), [" ||| ".join(texts) for texts in REFERENCES]),
+        (tuple(CAPTIONS), [json.dumps(texts) for texts in REFERENCES]),
     ]:
         scored = metaeval.score(candidates, references, metrics=metrics)
-        assert scored.table["image_id"].tolist() == [3, 5, 7]
+        assert scored.table["image_id"].tolist() in ([3, 5, 7], [0, 1, 2])
         pd.testing.assert_frame_equal(scored.table.iloc[:, 2:], by_list)
     # pycocoevalcap itself, on texts that are tokenised already
     tokenised = {i: [text.replace(" .", "") for text in GTS[i]] for i in RES}
@@ -96,18 +102,7 @@ def test_a_metric_of_the_user_that_fails_raises() -> None:
     assert "StrictError: metric '" in done.stderr.splitlines()[-1]
 
 
-def test_candidates_and_references_in_any_container() -> None:
-    expected = metaeval.score(CAPTIONS, REFERENCES, metrics="rouge_l").corpus
-    arrays = [np.array(texts) for texts in REFERENCES]
-    given = [
-        (pd.Series(CAPTIONS, index=[7, 8, 9]), pd.Series(REFERENCES)),
-        (np.array(CAPTIONS), arrays),
-        (dict(enumerate(CAPTIONS)).values(), (texts for texts in REFERENCES)),
-        ((text for text in CAPTIONS), [" ||| ".join(texts) for texts in REFERENCES]),
-        (tuple(CAPTIONS), [json.dumps(texts) for texts in REFERENCES]),
-    ]
-    for candidates, references in given:
-        assert metaeval.score(candidates, references, metrics="rouge_l").corpus == expected
+def test_a_row_without_references_has_no_score() -> None:
     rows = {"image_id": [1, 2], "caption": "a dog", "references": [["a dog"], None]}
     scored = metaeval.score(pd.DataFrame(rows), metrics="rouge_l").table["ROUGE-L"]
     assert scored.isna().tolist() == [False, True]

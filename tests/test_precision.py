@@ -34,7 +34,7 @@ def test_scores_are_rounded_to_a_grid_of_short_decimals() -> None:
 
 def test_the_precision_follows_the_networks_type() -> None:
     for dtype, precision in (("float16", 1e-3), ("bfloat16", 1e-2)):
-        config = compose_config(["metrics=[bertscore]", f"metric.bertscore.dtype={dtype}"])
+        config = compose_config(["metric=[bertscore]", f"metric.bertscore.dtype={dtype}"])
         (column,) = build("bertscore", config).columns
         assert column.precision == precision
 

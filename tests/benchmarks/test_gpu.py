@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 
 import pytest
@@ -12,11 +11,12 @@ from benchmarks import gpu
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a CUDA device")
-def test_without_a_gpu_the_reason_is_printed() -> None:
-    command = [sys.executable, "-m", "benchmarks.gpu"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert "no CUDA device; --cpu tries it out" in done.stderr
+def test_without_a_gpu_the_reason_is_printed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["gpu"])
+    assert gpu.main() == 2
+    assert "no CUDA device; --cpu tries it out" in capsys.readouterr().err
 
 
 def test_what_cannot_run_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:

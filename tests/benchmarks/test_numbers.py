@@ -16,12 +16,11 @@ from metaeval.config import build, compose_config, metric_names
 from metaeval.errors import InputError
 from metaeval.experiments.forced_choice.task import measure_of
 from metaeval.reproduce.compare import NEEDS
-from metaeval.results.base import Estimate, Measured, MetricResult
+from metaeval.results.base import Estimate
 from metaeval.results.files import write_result
 from metaeval.results.measured import Extra, MeasuredResult, PublishedValues
 from metaeval.results.run import Measure
 from metaeval.runs import files
-from metaeval.runs.records import ScoreColumn
 from metaeval.stats.correlation.rank_order import rank_order
 from tests.results.examples import (
     correlations_of,
@@ -164,44 +163,6 @@ def test_three_places(value: float | None, text: str) -> None:
     assert three(value) == text
 
 
-def test_captioners_at_equal_length_are_shown_shortest_first(tmp_path: Path) -> None:
-    """The ranks of a run, and ρ of 2015 for the metric of that name; a system without a score."""
-    rows = [
-        {"metric": metric, "system": system, "words": words, "rank": rank}
-        | {"rank_at_equal_length": equal, "per_doubling": -0.25, "r2": 0.5}
-        | {"leverage": words / 100}
-        for metric, system, words, rank, equal in (
-            *(
-                ("BLEU-4 (corpus)", "long", 40.0, 2.0, 1.5),
-                ("BLEU-4 (corpus)", "short", 9.0, 1.0, 1.5),
-            ),
-            ("CHAIR-i", "long", 40.0, 1.0, 1.0),
-        )
-    ]
-    run = MeasuredResult(
-        experiment="captioners",
-        dataset="d",
-        declared=(),
-        metrics=(),
-        extras=(Extra.of("equal_length", "", rows),),
-    )
-    numbers = Measured(values={"spearman_M2": Estimate(value=0.691)})
-    bleu = MetricResult(column=ScoreColumn("BLEU-4"), family="systems", statistics=numbers)
-    rho = Measure("spearman_M2", "ρ")
-    people = MeasuredResult(experiment="systems", dataset="d", declared=(rho,), metrics=(bleu,))
-    for name, result in (("run", run), ("people", people)):
-        (tmp_path / name).mkdir()
-        write_result(tmp_path / name / files.STATISTICS, result)
-    both = [Result(tmp_path / name, "") for name in ("run", "people")]
-    lines = TABLE["equal-length"].write(both).splitlines()
-    assert lines[0].startswith("| rank → at equal length (words) | short (9.0) | long (40.0) |")
-    assert lines[2:] == [
-        "| BLEU-4 (corpus) | 1 → 1.5 | 2 → 1.5 | −0.25 | 0.5 | 0.691 |",
-        "| CHAIR-i | – | 1 → 1 | −0.25 | 0.5 | – |",
-        "| *leverage* | 0.09 | 0.4 | – | – | – |",
-    ]
-
-
 def paper(value: float, *keys: str) -> tuple[PublishedValues]:
     """A printed value of CIDEr, by default by both kinds of τ."""
     named = dict.fromkeys(keys or ("kendall_tau_c", "kendall_tau_b"), value)
@@ -219,6 +180,15 @@ RATED = ratings_result(
 )
 SPREAD = {"metric": "FAIEr", "rank_order_rho_mean": 0.25, "sd_seed": 0.0014, "n": 5}
 SEEDS = Extra.of("seeds", "", [SPREAD])
+OF_LENGTH = [
+    {"metric": metric, "system": system, "words": words, "leverage": words / 100, "rank": rank}
+    | {"rank_at_equal_length": equal, "per_doubling": -0.25, "r2": 0.5}
+    for metric, system, words, rank, equal in (
+        ("BLEU-4 (corpus)", "long", 40.0, 2.0, 1.5),
+        ("BLEU-4 (corpus)", "short", 9.0, 1.0, 1.5),
+        ("CHAIR-i", "long", 40.0, 1.0, 1.0),
+    )
+]
 # what a table shows, its name, the results of its commands, its lines
 WRITTEN: dict[str, tuple[str, list[MeasuredResult], list[str]]] = {
     "each run has its table, and says what was scored by some metrics alone": (
@@ -238,6 +208,23 @@ WRITTEN: dict[str, tuple[str, list[MeasuredResult], list[str]]] = {
             ]
             * 2
         )[:-1],
+    ),
+    "captioners, shortest first; ρ of 2015 of the metric of that name; a system without a score": (
+        "equal-length",
+        [
+            measured_result({}, [], extras=(Extra.of("equal_length", "", OF_LENGTH),)),
+            measured_result(
+                {"BLEU-4": {"spearman_M2": Estimate(value=0.691)}}, [Measure("spearman_M2", "ρ")]
+            ),
+        ],
+        [
+            "| rank → at equal length (words) | short (9.0) | long (40.0) | words twice | r² "
+            "| ρ with people in 2015 |",
+            "|---|---:|---:|---:|---:|---:|",
+            "| BLEU-4 (corpus) | 1 → 1.5 | 2 → 1.5 | −0.25 | 0.5 | 0.691 |",
+            "| CHAIR-i | – | 1 → 1 | −0.25 | 0.5 | – |",
+            "| *leverage* | 0.09 | 0.4 | – | – | – |",
+        ],
     ),
     "people are a row": (
         "pascal50s-direct",

@@ -5,13 +5,11 @@ import sys
 import threading
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
-from benchmarks.gpu import random_roberta
 from metaeval.compute.device import (
     forget_used_devices,
     full_float32,
@@ -26,8 +24,6 @@ from metaeval.compute.networks import keep_networks, load_once, release
 from metaeval.errors import ConfigError
 from metaeval.metrics.clipscore.network import Clip
 from metaeval.metrics.clipscore.weights import ClipWeights
-from metaeval.text.transformers.encoder import TextEncoder
-from metaeval.text.transformers.hub import locate_model
 
 CPU = torch.device("cpu")
 
@@ -60,23 +56,6 @@ def test_what_was_used_is_remembered_until_forgotten() -> None:
         assert used() == "cpu, cuda:0"
     forget_used_devices()
     assert used() == "cpu"  # without any network, the processor did the work
-
-
-@pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
-def test_gpu_equals_cpu(tmp_path: Path) -> None:
-    """Token vectors and CLIP's vectors in float32, of random weights: equal to 1e-4."""
-    model = locate_model(random_roberta(tmp_path, layers=2))
-    found = {}
-    for device in ("cpu", "cuda"):
-        encoder, kept = TextEncoder(model, 2, device), {}
-        ids, _ = encoder.tokenize(["a dog on the beach", "two people"])
-        encoder.encode(ids, lambda p, v, kept=kept: kept.update(zip(p, v.cpu(), strict=True)))
-        clip = Clip(ClipWeights("ViT-S-32-alt", "random", None), device)
-        found[device] = (kept, clip.texts(["a dog on the beach", "two people"]))
-    for j in (0, 1):
-        torch.testing.assert_close(found["cpu"][0][j], found["cuda"][0][j], rtol=0, atol=1e-4)
-    assert abs(found["cpu"][1] - found["cuda"][1]).max() < 1e-4
 
 
 SWITCHES = (

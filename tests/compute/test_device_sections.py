@@ -97,12 +97,6 @@ def _on(kind: torch.device, real: bool) -> Iterator[None]:
         _device, _real = before
 
 
-def random_integers(low: int, high: int, shape: tuple[int, ...]) -> torch.Tensor:
-    if _real:
-        return torch.randint(low, high, shape).to(_device)
-    return torch.randint(low, high, shape, device=_device)
-
-
 def on_device(module: torch.nn.Module) -> Any:
     """The module on the device; with fake parameters where tensors are fake."""
     if _real:
@@ -141,7 +135,9 @@ def floats(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
 
 
 def ids(*shape: int, most: int = 20) -> torch.Tensor:
-    return random_integers(4, most, shape)
+    if _real:
+        return torch.randint(4, most, shape).to(_device)
+    return torch.randint(4, most, shape, device=_device)
 
 
 def there(*shape: int) -> torch.Tensor:

@@ -286,11 +286,6 @@ def command(layout: Layout, file: str) -> str:
     return f"python -m metaeval {words}".strip()
 
 
-def documented(layout: Layout) -> str:
-    """The command as docs/own.md has it."""
-    return command(layout, "FILE").replace(DATA, "dataset=NAME").partition("metaeval ")[2]
-
-
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_a_file_of_each_layout_is_read_or_refused(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -314,7 +309,8 @@ def test_a_file_of_each_layout_is_read_or_refused(
     for part in layout.read:
         assert part in used, printed
     assert command(layout, layout.file) in used.replace("'", "")
-    assert f"`{documented(layout)}`" in (ROOT / "docs/own.md").read_text("utf-8")
+    documented = command(layout, "FILE").replace(DATA, "dataset=NAME").partition("metaeval ")[2]
+    assert f"`{documented}`" in (ROOT / "docs/own.md").read_text("utf-8")
 
 
 def test_a_reason_is_what_a_run_says_with_its_remedy(

@@ -106,14 +106,6 @@ def crepe(folder: Path) -> None:
     pair_files.sugarcrepe(pair_files.coco(folder))
 
 
-def crepe_with(value: Any) -> Make:
-    return then(crepe, "sugarcrepe/swap_obj.json", value)
-
-
-def valse(record: dict[str, Any]) -> Make:
-    return files(valse__plurals_json={"a": record})
-
-
 def foil(**changes: object) -> Make:
     return lambda folder: test_pairs.foil(pair_files.coco(folder), **changes)
 
@@ -259,7 +251,7 @@ REFUSED: list[Row] = [
         )
     ),
     *(
-        (crepe_with(value), data(load_sugarcrepe), {}, problem)
+        (then(crepe, "sugarcrepe/swap_obj.json", value), data(load_sugarcrepe), {}, problem)
         for value, problem in (
             (
                 {"0": {**PAIR, "filename": "dog.jpg"}},
@@ -272,7 +264,7 @@ REFUSED: list[Row] = [
     ),
     *(
         (
-            valse(record),
+            files(valse__plurals_json={"a": record}),
             data(load_valse),
             {"kinds": ["plurals"]},
             r"plurals\.json, record 'a', field 'mturk': does not say how many",

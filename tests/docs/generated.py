@@ -1,7 +1,7 @@
 """Parts of docs/ that come from conf/. `make tables` writes them: `python -m tests.docs.generated`.
 
-`python -m tests.docs.generated DIR` writes what the site has in addition: all options, the JSON
-schemas of results, and pages of the metrics that no page of docs/ names.
+`python -m tests.docs.generated DIR` writes what the site has in addition: all options and the JSON
+schemas of results.
 
 `<!-- options: metric/faier -->` … `<!-- end -->` has a table of the options of a file of conf/, or
 of those that are named: `config:metrics,device`. `<!-- list: metric -->` has the files of a group
@@ -15,7 +15,6 @@ from pathlib import Path
 
 import yaml
 
-from metaeval.choices import list_choices
 from metaeval.option_tables import described_choices, options, options_table, page
 from metaeval.reports.paper.citations import entry
 from tests.docs.schemas import schemas
@@ -39,31 +38,6 @@ def bibtex(metric: str) -> str:
     """The entries that the configuration of a metric names."""
     node = yaml.safe_load((CONF / "metric" / f"{metric}.yaml").read_text(encoding="utf-8"))
     return "```bibtex\n" + "\n\n".join(entry(key) or key for key in node["citation"]) + "\n```"
-
-
-def metric_page(name: str) -> str:
-    """The page of a metric, from its configuration."""
-    node = yaml.safe_load((CONF / "metric" / f"{name}.yaml").read_text(encoding="utf-8"))
-    parts = [
-        f"# {name}",
-        list_choices("metric")[name] + ".",
-        f"`metrics=[{name}]` · `{node.get('_target_', 'a variant')}`",
-        "## Options",
-        options_table(options(f"metric/{name}").values()),
-        "## What it sees and misses",
-        "The share of images in which the human caption scores above a changed one, for each kind "
-        "of change ([what the columns are](../sensitivity.md)):",
-        f"```bash\npython -m metaeval experiment=sensitivity metrics=[{name},controls]\n```",
-    ]
-    return "\n\n".join([*parts, *(["## Citation", bibtex(name)] if "citation" in node else [])])
-
-
-def unnamed_metrics() -> list[str]:
-    """The metrics that no page of docs/ names."""
-    pages = "\n".join(page.read_text(encoding="utf-8") for page in DOCS.rglob("*.md"))
-    pages = re.sub(r"<!-- list: metric -->.*?<!-- end -->", "", pages, flags=re.DOTALL)
-    named = set(re.findall(r"(?<=[`\[,])\w+(?=[`\],])", pages))
-    return [name for name in list_choices("metric") if name not in named]
 
 
 def choices_table(group: str) -> str:
@@ -92,8 +66,7 @@ def current(page: str) -> str:
 def main(arguments: list[str]) -> None:
     """Write every page whose parts are not current; with a folder, what only the site has."""
     if arguments:
-        texts = {f"metrics/{name}.md": metric_page(name) for name in unnamed_metrics()}
-        texts |= {f"schemas/{name}": text for name, text in schemas().items()}
+        texts = {f"schemas/{name}": text for name, text in schemas().items()}
         for name, text in {"options.md": page(), **texts}.items():
             path = Path(arguments[0], name)
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -3,7 +3,6 @@ tutorial's cells; constraints.txt."""
 
 import json
 import re
-import shutil
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -13,10 +12,8 @@ import yaml
 from packaging.requirements import Requirement
 
 from benchmarks.numbers.pictures import stale, tables_in
-from metaeval import installation
+from metaeval.choices import list_choices
 from metaeval.reports.paper.citations import entries
-from tests.docs import generated
-from tests.docs.generated import unnamed_metrics
 from tests.docs.notebook import NOTEBOOK, executed
 
 pytestmark = pytest.mark.docs
@@ -141,28 +138,9 @@ def test_what_to_cite_is_what_reports_cite(page: Path) -> None:
 
 
 def test_every_metric_of_ours_is_on_a_page() -> None:
-    assert unnamed_metrics() == []
-
-
-def test_a_metric_that_no_page_names_gets_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A metric of three files: code, configuration, tests."""
-    conf = shutil.copytree(ROOT / "conf", tmp_path / "conf")
-    (conf / "metric" / "newcomer.yaml").write_text(
-        "# @package metric.newcomer\n# counts the words\n"
-        "_target_: metaeval.metrics.controls.length.Length\n"
-        "citation: ['@misc{new2026, title = {New}}']\nsize: 3   # how many\n"
-    )
-    monkeypatch.setattr(generated, "CONF", conf)
-    monkeypatch.setattr(installation, "_CONF", conf)
-    generated.main([str(tmp_path / "pages")])
-    (page,) = (tmp_path / "pages/metrics").iterdir()
-    text = page.read_text(encoding="utf-8")
-    assert (page.name, headings(page)[0]) == ("newcomer.md", "newcomer")
-    assert "counts the words." in text
-    assert "| `metric.newcomer.size` | `3` |" in text
-    assert "@misc{new2026, title = {New}}" in text
+    pages = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
+    pages = re.sub(r"<!-- list: metric -->.*?<!-- end -->", "", pages, flags=re.DOTALL)
+    assert set(list_choices("metric")) <= set(re.findall(r"(?<=[`\[,])\w+(?=[`\],])", pages))
 
 
 BIGGEST = 100_000  # bytes: a report stored in it would be several times that

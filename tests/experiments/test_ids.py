@@ -170,7 +170,8 @@ def test_an_image_keeps_its_id(name: str, tmp_path: Path, monkeypatch: pytest.Mo
         "metric=[callable,length]", f"metric.callable.function={__name__}.note_ids",
         f"metric.callable.options={{log: {log}}}",
     ]  # fmt: skip
-    run_configured(compose_config([*shared, *own]), tmp_path / "run")
+    config = compose_config([*shared, *own])
+    run_configured(config.copy(), tmp_path / "run")
     seen = set(_lines(log))
     ids = ids or seen  # of scenes
     assert (seen, len(seen)) == (ids, 3 if name == "scenes" else len(ids))
@@ -183,7 +184,8 @@ def test_an_image_keeps_its_id(name: str, tmp_path: Path, monkeypatch: pytest.Mo
         page = re.sub(r"<svg.*?</svg>", "", page, flags=re.S)  # places of a drawing look like ids
         derived = rf"(?:\d+[ \t](?:{'|'.join(map(re.escape, map(str, ids)))})|\.jpg\t\d)\b"
         assert not re.search(rf"(?<!\w){derived}", page)
-    run_configured(compose_config([*shared, "metrics=[]"]), tmp_path / "export")
+    config.metrics = []
+    run_configured(config, tmp_path / "export")
     exported = _lines(tmp_path / "export" / "captions_to_score.jsonl")
     assert {record["image_id"] for record in exported} == ids
 

@@ -9,22 +9,19 @@ from typing import Any
 import pytest
 from omegaconf import DictConfig, open_dict
 
-from metaeval.config import compose_config
 from metaeval.errors import ConfigError, InputError, StageError
 from metaeval.experiments.run import run_configured
 from metaeval.java import services
 from metaeval.runs import files
 from metaeval.runs.store import MemoryStore
-from tests.shared import write_json
+from tests.shared import composed, write_json
 
-SMALL = ("dataset=scenes", "dataset.limit=8", "stats.replicates=10", "metrics=[bleu]",
+SMALL = ("dataset=scenes", "dataset.limit=8", "stats.replicates=10", "metric=[bleu]",
          "controls=[]", "metric.bleu.tokenizer=whitespace", "report=none")  # fmt: skip
 
 
 def configured(tmp_path: Path, *overrides: str) -> DictConfig:
-    return compose_config(
-        ["experiment=replace", *SMALL, f"paths.cache={tmp_path / 'cache'}", *overrides]
-    )
+    return composed(tmp_path, "experiment=replace", *SMALL, *overrides)
 
 
 def content(folder: Path) -> dict[str, bytes]:
@@ -207,7 +204,7 @@ def test_captions_of_thousands_of_words_are_cut_in_the_page_and_not_explained(
     path, out = write_json(tmp_path / "captions_long.json", content), tmp_path / "OUT"
     run_configured(
         configured(
-            tmp_path, "dataset=coco", f"dataset.captions={path}", "metrics=[bleu,bertscore]",
+            tmp_path, "dataset=coco", f"dataset.captions={path}", "metric=[bleu,bertscore]",
             "corruption.min_count=1", "report=default", "device=cpu", "dataset.limit=null",
         ),
         out,

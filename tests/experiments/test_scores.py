@@ -18,7 +18,6 @@ from metaeval.config import build_all, compose_config
 from metaeval.data.dataset import CaptionDataset
 from metaeval.experiments.graded.statistics import statistics
 from metaeval.experiments.graded.task import Graded
-from metaeval.experiments.pairs.task import TRUE, comparison_credit
 from metaeval.experiments.scores import explanations, score_all, write_scores
 from metaeval.metrics.base import Metric, Scorer, Scores
 from metaeval.results.graded import leading_column
@@ -27,9 +26,7 @@ from metaeval.runs import files as results
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import MemoryStore, Store
 from metaeval.scoring import MetricScores, look_up, score_captions
-from metaeval.stats.ordering.detection import detection
 from metaeval.stats.ordering.pairwise import worst_inversion
-from metaeval.stats.resampling.bootstrap import bootstrap_counts
 from tests.reports.graded_results import graded_metric
 from tests.test_scoring import LengthRatio, LengthScorer
 
@@ -308,12 +305,3 @@ def test_a_column_called_bleu_is_pycocoevalcaps_in_every_experiment(experiment: 
     by_hand = math.sqrt(2 / 3 * 1 / 2) * math.exp(1 - 4 / 3)
     np.testing.assert_allclose(scores[0, 4:], [by_hand, 0, 0][: len(more)], rtol=1e-15)
     assert (scores[1:, 4:] == 0).all()
-
-
-def test_pairs_and_sensitivity_count_the_same_ties_alike() -> None:
-    """Of four images one is won, one lost, two are tied: .5 in both, not .25."""
-    human, changed = np.array([2.0, 0.0, 1.0, 1.0]), np.array([1.0, 1.0, 1.0, 1.0])
-    of_pairs = [comparison_credit([human, changed], TRUE, tied).mean() for tied in (0, 0.5, 1)]
-    of_sets = detection(human, changed[:, None], bootstrap_counts(4, 20, 0))[0]
-    assert (of_pairs, of_sets.auc) == ([0.25, 0.5, 0.75], 0.5)
-    assert compose_config(["experiment=pairs"]).task.ties == "half"

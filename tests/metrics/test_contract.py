@@ -4,6 +4,7 @@ import pickle
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,7 @@ def _loaded_once() -> Iterator[None]:
         yield
 
 
+@cache
 def offline(name: str) -> Metric:
     """The metric as it is configured, on the processor."""
     config = compose_config(OFFLINE)

@@ -46,8 +46,12 @@ class Page:
                     raise RuntimeError(f"{method}: {answer['error']}")
                 return answer["result"]
 
-    def open(self, url: str) -> None:
-        self._events.clear()
+    def open(self, url: str, width: int = 1280) -> None:
+        """Open an address in light colours; forget the errors and the requests of what was open."""
+        for seen in (self.errors, self.requests, self._events):
+            seen.clear()
+        self.size(width, 900)
+        self.media("light")
         self.call("Page.navigate", url=url)
         end = time.monotonic() + 30
         while "Page.loadEventFired" not in self._events:
@@ -56,12 +60,7 @@ class Page:
             self._read(30)
 
     def open_report(self, run: Path) -> None:
-        """Open the page of a run on a desktop, in light colours, with its cards; forget what was
-        before."""
-        self.errors.clear()
-        self.requests.clear()
-        self.size(1280, 900)
-        self.media("light")
+        """Open the page of a run with its cards."""
         self.open((run / "report.html").as_uri())
         self.wait("document.querySelectorAll('.card').length")
 
@@ -142,8 +141,6 @@ class Page:
 @contextlib.contextmanager
 def chromium() -> Iterator[Page]:
     """A browser with an empty profile; ended and its profile removed on leaving."""
-    if EXECUTABLE is None:
-        raise RuntimeError("no Chromium on PATH")
     read_in, write_in = os.pipe()
     read_out, write_out = os.pipe()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:

@@ -3,7 +3,6 @@
 import csv
 import io
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +11,8 @@ import pytest
 from metaeval.reports.measured import write_report
 from metaeval.reports.sweep.page import write_sweep
 from metaeval.runs import files as results
-from tests.reports.browser import EXECUTABLE, Page, chromium
+from tests.reports.browser import Page
 from tests.reports.run_files import HOSTILE, IMAGES, SCORERS, absent, corrupt, write_run
-
-pytestmark = pytest.mark.skipif(EXECUTABLE is None, reason="no Chromium on PATH")
 
 
 @pytest.fixture(scope="module")
@@ -41,12 +38,6 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )  # fmt: skip
     write_report(path, examples=20)
     return path
-
-
-@pytest.fixture(scope="module")
-def page(run: Path) -> Iterator[Page]:
-    with chromium() as browser:
-        yield browser
 
 
 @pytest.fixture
@@ -209,8 +200,6 @@ def test_sweep_page(page: Page, tmp_path: Path) -> None:
     for k in range(2):
         write_run(tmp_path / str(k), seed=k, run={"overrides": [f"a={k}"]})
     path = write_sweep(tmp_path)
-    page.errors.clear()
-    page.requests.clear()
     page.open(path.as_uri())
 
     def values(table: int, clicks: int = 0) -> list[float]:

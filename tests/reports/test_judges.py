@@ -128,7 +128,7 @@ def test_a_run_with_ratings_and_systems_shows_length_and_self_preference(tmp_pat
         tmp_path, "dataset=table", f"dataset.file={rated}", "metric=[judge]",
         f"metric.judge.replay={answers}", "metric.judge.title=Qwen judge",
     )  # fmt: skip
-    page = write_report(tmp_path / "OUT").read_text(encoding="utf-8")
+    page = write_report(tmp_path / "OUT", figures=False).read_text(encoding="utf-8")
     assert "equal rating</th><td>+3.000</td>" in page
     assert "equal rating</th><td>+4.000 (qwen, 16 captions)</td>" in page
     assert "Qwen judge" in (tmp_path / "OUT" / "tables" / "judges.csv").read_text(encoding="utf-8")

@@ -1,6 +1,6 @@
 """Pages on a desktop and on a telephone: nothing cut off, no text below 11 pixels, in Chromium."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -12,11 +12,9 @@ from tests.data.pairs.pair_files import coco, sugarcrepe_pp
 from tests.experiments.captioners.captioners_files import write_captioners_run
 from tests.experiments.judgments.test_judgments import own_table, run_in as run_judgments
 from tests.experiments.pairs.test_pairs import run_in as run_pairs
-from tests.reports.browser import EXECUTABLE, Page, chromium
+from tests.reports.browser import Page
 from tests.reports.run_files import write_run
 from tests.shared import run_here
-
-pytestmark = pytest.mark.skipif(EXECUTABLE is None, reason="no Chromium on PATH")
 
 SMALLEST = 11.0  # pixels of the screen
 WIDTHS = (1400, 390)
@@ -103,22 +101,14 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     return write
 
 
-@pytest.fixture(scope="module")
-def page() -> Iterator[Page]:
-    with chromium() as browser:
-        yield browser
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", RUNS)
 def test_nothing_is_cut_off_or_too_small(
     name: str, page: Page, written: Callable[[str], Path]
 ) -> None:
     run = written(name)
-    page.media("light")
     for width in WIDTHS:
-        page.size(width, 900)
-        page.open((run / files.REPORT).as_uri())
+        page.open((run / files.REPORT).as_uri(), width)
         page.run("document.querySelectorAll('details').forEach((d) => { d.open = true })")
         assert page.run(STICKS_OUT) == [], width
         assert page.run(TOO_SMALL) == [], width
@@ -130,7 +120,6 @@ def test_nothing_is_cut_off_or_too_small(
 def test_what_a_paper_needs_is_there(name: str, page: Page, written: Callable[[str], Path]) -> None:
     """Each link saves the file of the run's folder, figures are there twice, and one can cite."""
     run = written(name)
-    page.size(1400, 900)
     page.open((run / files.REPORT).as_uri())
     links = page.run(
         "Promise.all([...document.querySelectorAll('a[download]')].map(async (a) =>"
@@ -159,8 +148,7 @@ def test_what_a_paper_needs_is_there(name: str, page: Page, written: Callable[[s
 
 def test_the_measure_sees_what_is_wrong(page: Page, written: Callable[[str], Path]) -> None:
     run = written("graded")
-    page.size(390, 900)
-    page.open((run / files.REPORT).as_uri())
+    page.open((run / files.REPORT).as_uri(), 390)
     for wrong, measure in (
         ('<p style="width:900px">wide</p>', STICKS_OUT),
         ('<p style="font-size:8px">small</p>', TOO_SMALL),

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-import metaeval
 from metaeval.errors import InputError
 from metaeval.experiments.printout import printout
 from metaeval.results.base import Estimate, Measured, MetricResult
@@ -29,6 +28,7 @@ from metaeval.results.sentences import (
 )
 from metaeval.runs.records import BATCH_DEPENDENT, ScoreColumn, TrainingFacts
 from tests.docs.schemas import schemas
+from tests.forked import run_experiment
 from tests.results.measured_results import (
     against,
     comparison_of,
@@ -378,9 +378,9 @@ def test_images_needed_only_where_the_direction_is_known(
 def test_the_files_of_a_run_are_valid_and_a_wrong_one_is_not(tmp_path: Path) -> None:
     jsonschema = pytest.importorskip("jsonschema")
     of_run, schema = (json.loads(schemas()[f"{name}.schema.json"]) for name in ("run", "measured"))
-    metaeval.run(
+    run_experiment(
         "replace",
-        metrics=["bleu"],
+        metrics=["bleu", "length"],
         dataset="scenes",
         dataset__limit=8,
         stats__replicates=20,

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from metaeval.data.coco.load import load_coco
-from metaeval.data.dataset import Absent
 from metaeval.errors import InputError
 from tests.data.table_files import write
 
@@ -165,18 +164,6 @@ def test_protocol_by_hand(tmp_path):
     assert dataset.human == tuple(f"caption 0 of image {i}" for i in range(3))
     assert dataset.references[1] == tuple(f"caption {j} of image 1" for j in (1, 2, 3, 4))
     assert dataset.notes == ("6 captions after an image's first 5 left out.",)
-
-
-def test_ids_may_be_strings(tmp_path):
-    value = captions_file()
-    for image in value["images"]:
-        image["id"] = f"img{image['id']}"
-        del image["file_name"]
-    for annotation in value["annotations"]:
-        annotation["image_id"] = f"img{annotation['image_id']}"
-    dataset = load_coco(captions=write(tmp_path / "captions_x.json", value))
-    assert dataset.image_ids == ("img17", "img27", "img7")
-    assert isinstance(dataset.part("images"), Absent)
 
 
 @pytest.mark.parametrize(

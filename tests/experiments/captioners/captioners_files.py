@@ -3,10 +3,9 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from metaeval.config import compose_config
 from metaeval.experiments.captioners.task import Captioners
 from metaeval.experiments.run import run
-from tests.shared import write_captions, write_json
+from tests.shared import composed, write_captions, write_json
 
 HOSTILE = "</script><img src=x onerror=window.pwned=1> & \"quoted\" 'text'"
 REFERENCES = (
@@ -38,14 +37,11 @@ def write_captioners_run(folder: Path, copies: int = 4, *overrides: str) -> Path
             if (text := texts[i]) is not None
         ]
         files[name] = str(write_json(folder / f"{number}.json", results))
-    config = compose_config(
-        [
-            "experiment=captioners", "dataset=coco",
-            f"dataset.captions={folder}/captions_tiny.json",
-            "metrics=[bleu,rouge_l,cider,clipscore]", "controls=[]", "report=none",
-            f"paths.cache={folder}/cache",
-            "stats.replicates=50", "stats.tie_seeds=2", "task.permutations=200", *overrides,
-        ]
+    config = composed(
+        folder, "experiment=captioners", "dataset=coco",
+        f"dataset.captions={folder}/captions_tiny.json",
+        "metric=[bleu,rouge_l,cider,clipscore]", "controls=[]", "report=none",
+        "stats.replicates=50", "stats.tie_seeds=2", "task.permutations=200", *overrides,
     )  # fmt: skip
     config.captions = files  # such names cannot be written on a command line
     run(Captioners(config.task.permutations, config.task.baseline), config, folder / "run")

@@ -35,7 +35,7 @@ from tests.experiments.captioners.captioners_files import (
     SYSTEMS as SMALL_SYSTEMS,
     write_captioners_run,
 )
-from tests.shared import in_data, write_captions, write_json
+from tests.shared import composed, in_data, write_captions, write_json
 
 FAST = ("stats.replicates=60", "task.permutations=500", "stats.tie_seeds=2")
 
@@ -103,13 +103,10 @@ def tiny(tmp_path: Path) -> Path:
 
 def run(folder: Path, captions: str, *overrides: str) -> Path:
     """One run in this process; its directory."""
-    config = compose_config(
-        [
-            "experiment=captioners", "dataset=coco",
-            f"dataset.captions={folder}/captions_tiny.json",
-            "metrics=[bleu,rouge_l]", "controls=[]", "report=none",
-            f"paths.cache={folder}/cache", *FAST, captions, *overrides,
-        ]
+    config = composed(
+        folder, "experiment=captioners", "dataset=coco",
+        f"dataset.captions={folder}/captions_tiny.json", "metric=[bleu,rouge_l]", "controls=[]",
+        "report=none", *FAST, captions, *overrides,
     )  # fmt: skip
     task = Captioners(config.task.permutations, config.task.baseline)
     carry_out(task, config, folder / "out")
@@ -181,7 +178,7 @@ def test_too_few_permutations_are_reported(tiny: Path, caplog: pytest.LogCapture
             "task.permutations=0",
             "permutations: 0 is not in [1, 1000000]",
         ),
-        ("captions={0}/parrot.json", "metrics=[blue]", "unknown metric 'blue'"),
+        ("captions={0}/parrot.json", "metric=[blue]", "unknown metric 'blue'"),
         (
             "captions={0}/parrot.json",
             "task.baseline=parot",
@@ -321,9 +318,9 @@ def test_equal_systems_share_rank_and_letters(
 
 
 def test_the_page_has_letters_examples_and_no_markup_of_captions(small: Path) -> None:
-    path = write_report(small, examples=4)
+    path = write_report(small, examples=4, figures=False)
     first = path.read_bytes()
-    assert write_report(small, examples=4).read_bytes() == first
+    assert write_report(small, examples=4, figures=False).read_bytes() == first
     html = first.decode()
     for text in (
         "Against the baseline, fair, by mean rank",
@@ -354,7 +351,7 @@ def test_the_page_has_letters_examples_and_no_markup_of_captions(small: Path) ->
 
 
 def test_what_does_not_fit_is_left_out_and_counted(small: Path) -> None:
-    html = write_report(small, max_bytes=12_000).read_text(encoding="utf-8")
+    html = write_report(small, max_bytes=12_000, figures=False).read_text(encoding="utf-8")
     kept = html.count('<p class="id">')
     assert 1 < kept < 20
     assert f"{kept} of 20 images, those first" in html
@@ -362,8 +359,8 @@ def test_what_does_not_fit_is_left_out_and_counted(small: Path) -> None:
 
 def test_a_run_whose_metrics_are_all_skipped_has_a_page(tmp_path: Path) -> None:
     with pytest.raises(StrictError, match="no metric has scores: clipscore skipped: "):
-        write_captioners_run(tmp_path, 4, "metrics=[clipscore]")
-    html = write_report(tmp_path / "run").read_text(encoding="utf-8")
+        write_captioners_run(tmp_path, 4, "metric=[clipscore]")
+    html = write_report(tmp_path / "run", figures=False).read_text(encoding="utf-8")
     assert "No metric has a value." in html
 
 
@@ -403,10 +400,9 @@ def test_captions_that_were_cut_are_said_with_their_share(
             for i, human in zip(data.image_ids, data.human, strict=True)
         ]
         write_json(tmp_path / "systems" / f"{name}.json", captions)
-    config = compose_config(
-        ["experiment=captioners", "dataset=scenes", "dataset.n=2", "controls=[]",
-         "metrics=[clipscore,bertscore]", "report.figures=false",
-         f"captions={tmp_path / 'systems'}", f"paths.cache={tmp_path / 'cache'}"]
+    config = composed(
+        tmp_path, "experiment=captioners", "dataset=scenes", "dataset.n=2", "controls=[]",
+        "metric=[clipscore,bertscore]", "report.figures=false", f"captions={tmp_path / 'systems'}",
     )  # fmt: skip
     run_configured(config, tmp_path / "OUT")
     said = "2 of 4 captions cut to the model's length (50.0%)"

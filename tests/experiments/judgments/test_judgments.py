@@ -40,7 +40,7 @@ from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
 from metaeval.stats.correlation.correlations import correlation
 from tests.data.judgments.test_judgments import thumb
-from tests.reports.browser import EXECUTABLE, chromium
+from tests.reports.browser import Page
 from tests.shared import in_data, run_here, write_lines
 
 SMALL = ("stats.replicates=60", "report=none")
@@ -393,14 +393,12 @@ def test_the_doctor_reports_judged_captions(tmp_path: Path) -> None:
 def test_the_page_of_several_dimensions(tmp_path: Path) -> None:
     """A table for each dimension; what is folded stands together; bold and its test by column."""
     thumb(tmp_path)
-    summary = run_in(
-        tmp_path, "dataset=thumb", f"dataset.root={tmp_path}", "metrics=[bleu,rouge_l]"
-    )
+    summary = run_in(tmp_path, "dataset=thumb", f"dataset.root={tmp_path}", "metric=[bleu,rouge_l]")
     groups = list(summary.groups())
     assert summary.metrics[0].numbers["pearson_without Human_total"].n == 4
     assert groups == ["total", "precision", "recall"]
     assert {f"pearson_{name}" for name in groups} <= summary.comparisons.keys()
-    page = write_report(tmp_path / "OUT").read_text(encoding="utf-8")
+    page = write_report(tmp_path / "OUT", figures=False).read_text(encoding="utf-8")
     titles = ("Table, total", "Table, precision", "Table, recall", "Further statistics")
     assert [page.count(f">{title}</h2>") for title in titles] == [1] * 4
     tables = tmp_path / "OUT" / results.TABLES
@@ -444,28 +442,28 @@ def test_the_page_of_a_metric_that_does_not_score_every_caption(run: Path, tmp_p
     scores = pd.read_parquet(run / "scores.parquet")
     lacks = (scores["metric"] == "CIDEr") & (scores["caption"] < 5)
     scores.assign(score=scores["score"].mask(lacks)).to_parquet(tmp_path / "run/scores.parquet")
-    html = write_report(tmp_path / "run").read_text(encoding="utf-8")
+    html = write_report(tmp_path / "run", figures=False).read_text(encoding="utf-8")
     assert "Residuals by length" in html
     rows = html[html.index('<tbody id="cards-judged">') :].split("</tbody>")[0].split("</tr>")
     assert sum(">–" in row for row in rows) == 5
 
 
-@pytest.mark.skipif(EXECUTABLE is None, reason="no Chromium on PATH")
-def test_captions_are_sorted_and_searched_in_a_browser(run: Path, tmp_path: Path) -> None:
+def test_captions_are_sorted_and_searched_in_a_browser(
+    page: Page, run: Path, tmp_path: Path
+) -> None:
     shutil.copytree(run, tmp_path / "run")
     path = write_report(tmp_path / "run", examples=5, figures=False)
     visible = "[...document.querySelectorAll('#cards-judged tr')].filter(r => !r.hidden)"
-    with chromium() as page:
-        page.open(path.as_uri())
-        assert page.run(f"{visible}.length") == 5
-        page.run("document.querySelector('.captions [data-key=\"4\"] button').click()")
-        first = page.run(f"{visible}.map(r => Number(r.cells[3].dataset.v))")
-        rows = visible.partition(".filter")[0]
-        everything = page.run(f"{rows}.map(r => Number(r.cells[3].dataset.v))")
-        assert first == sorted(everything, reverse=True)[:5]
-        page.run(
-            "(f => {f.value = 'x zzz'; f.dispatchEvent(new Event('input'))})"
-            "(document.querySelector('[data-search=judged]'))"
-        )
-        assert page.run(f"{visible}.length") == 0
-        assert page.errors == []
+    page.open(path.as_uri())
+    assert page.run(f"{visible}.length") == 5
+    page.run("document.querySelector('.captions [data-key=\"4\"] button').click()")
+    first = page.run(f"{visible}.map(r => Number(r.cells[3].dataset.v))")
+    rows = visible.partition(".filter")[0]
+    everything = page.run(f"{rows}.map(r => Number(r.cells[3].dataset.v))")
+    assert first == sorted(everything, reverse=True)[:5]
+    page.run(
+        "(f => {f.value = 'x zzz'; f.dispatchEvent(new Event('input'))})"
+        "(document.querySelector('[data-search=judged]'))"
+    )
+    assert page.run(f"{visible}.length") == 0
+    assert page.errors == []

@@ -26,6 +26,7 @@ from metaeval.metrics.spice.metric import Spice
 from metaeval.overrides import override_texts
 from metaeval.results.measured import MeasuredResult
 from metaeval.runs import files
+from tests.metrics.metric_cases import images
 from tests.shared import run_here, write_json
 
 # capitals mark the wrong words: a metric that counts them knows the truth
@@ -177,10 +178,6 @@ def test_captions_without_marks_are_one_line(tmp_path: Path) -> None:
             run(tmp_path, marked_file(tmp_path, captions))
 
 
-def dataset(*references: str) -> CaptionDataset:
-    return CaptionDataset("toy", (1,), ("a caption",), (references,), (1,), ("a caption",))
-
-
 def explanation(metric: Metric, data: CaptionDataset, caption: str) -> Mapping[str, Any]:
     scorer = metric.bind(data)
     if not isinstance(scorer, Scorer):
@@ -205,7 +202,7 @@ def explanation(metric: Metric, data: CaptionDataset, caption: str) -> Mapping[s
 )  # fmt: skip
 def test_explanations_by_hand(metric: Metric, reference: str, expected: dict[str, float]) -> None:
     words = list(expected)
-    values = suspicion(words, explanation(metric, dataset(reference), " ".join(words)))
+    values = suspicion(words, explanation(metric, images([[reference]]), " ".join(words)))
     assert values.tolist() == pytest.approx(list(expected.values()))
 
 

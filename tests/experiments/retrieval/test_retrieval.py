@@ -10,8 +10,6 @@ from metaeval.config import build, compose_config
 from metaeval.data.scenes import load_scenes
 from metaeval.experiments.retrieval import task
 from metaeval.experiments.retrieval.task import MEASURES, hits_at, ranks_of, score_every_pair
-from metaeval.overrides import override_texts
-from metaeval.results.measured import MeasuredResult
 from metaeval.runs import files
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
@@ -61,18 +59,13 @@ def test_the_matrix_holds_single_scores_and_comes_back_from_the_cache(
     np.testing.assert_array_equal(same, scores)
 
 
-def run(folder: Path, **more: object) -> MeasuredResult:
-    options = {
-        "experiment": "retrieval", "dataset": "scenes", "dataset__limit": 30,
-        "metrics": ["rouge_l", "length"], "stats__replicates": 50, **more,
-    }  # fmt: skip
-    return run_here(folder, *override_texts(options))
-
-
 def test_a_run_writes_ranks_recalls_and_a_page(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    result = run(tmp_path)
+    result = run_here(
+        tmp_path, "experiment=retrieval", "dataset=scenes", "dataset.limit=30",
+        "metrics=[rouge_l,length]", "stats.replicates=50",
+    )  # fmt: skip
     table = pd.read_parquet(tmp_path / "OUT" / files.SCORES)
     ranks = table.loc[table["metric"] == "ROUGE-L", "rank_of_caption"]
     recalls = {f"image_to_text_R{k}": (ranks <= k).mean() for k in (1, 5, 10)}

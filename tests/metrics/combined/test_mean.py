@@ -52,11 +52,6 @@ def test_the_mean_of_columns_as_they_are() -> None:
         _ = mean("chrf/x", "ter", parts=[Chrf(), Ter()]).columns
 
 
-def _pool(metric: Metric) -> np.ndarray:
-    """The human captions for their own image, and for the next one."""
-    return scores(metric, [*HUMAN] * 2, [0, 1, 2, 1, 2, 0])[:, -1]
-
-
 def rank(pool: np.ndarray, own: np.ndarray) -> np.ndarray:
     return np.array([((pool < x).sum() + (pool == x).sum() / 2) / len(pool) for x in own])
 
@@ -68,7 +63,11 @@ def standard(pool: np.ndarray, own: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize(("by_hand", "note"), [(rank, "ranks"), (standard, "standardised")])
 def test_scales_by_hand(by_hand: Any, note: str) -> None:
     metric = mean("cider", "rouge_l", parts=[Cider(), RougeL()], scale=by_hand.__name__)
-    each = [by_hand(_pool(part), scores(part)[:, 0]) for part in (Cider(), RougeL())]
+    # the pool: the human captions for their own image, and for the next one
+    each = [
+        by_hand(scores(part, [*HUMAN] * 2, [0, 1, 2, 1, 2, 0])[:, -1], scores(part)[:, 0])
+        for part in (Cider(), RougeL())
+    ]
     np.testing.assert_allclose(scores(metric)[:, 0], np.mean(each, axis=0), rtol=0, atol=1e-12)
     assert metric.columns[0].name == f"CIDEr+ROUGE-L ({note})"
 

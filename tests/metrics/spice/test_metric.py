@@ -222,10 +222,6 @@ def nothing(phrase: str) -> frozenset[int]:
     return frozenset()
 
 
-def phrases(graph: Graph) -> set[tuple[str, ...]]:
-    return {tuple("/".join(sorted(c.phrases)) for c in t) for t in graph.tuples()}
-
-
 def test_hand_worked_f_score() -> None:
     """4 of 5 candidate tuples are right, of 6 reference tuples: P 4/5, R 4/6, F 8/11."""
     candidate = Graph([["dog", "ball", "chase"], ["dog", "brown"], ["dog", "two"]], nothing)
@@ -260,7 +256,7 @@ def test_synonyms_become_one_object(synonyms: Synonyms) -> None:
         ],
         synonyms,
     )
-    assert phrases(graph) == {
+    assert {tuple("/".join(sorted(c.phrases)) for c in t) for t in graph.tuples()} == {
         ("horse",),
         ("building",),
         ("auto/car/motorcar",),

@@ -10,7 +10,7 @@ import pytest
 
 from metaeval.reports.measured import write_report
 from metaeval.runs import files as results
-from tests.reports.browser import EXECUTABLE, Page, chromium
+from tests.reports.browser import Page
 from tests.reports.graded.explained_files import (
     REGIONS,
     alignment,
@@ -23,15 +23,8 @@ from tests.reports.graded.explained_files import (
 )
 from tests.reports.run_files import HOSTILE, IMAGES, SCORERS, SETS, corrupt, write_run
 
-pytestmark = pytest.mark.skipif(EXECUTABLE is None, reason="no Chromium on PATH")
 BLUR = "document.activeElement.blur()"
 HOSTILE_LABEL = "<img src=x onerror='window.pwned=1'>"
-
-
-@pytest.fixture(scope="module")
-def page() -> Iterator[Page]:
-    with chromium() as browser:
-        yield browser
 
 
 @pytest.fixture(autouse=True)

@@ -19,7 +19,7 @@ from tests.experiments.trust.trust_cases import (
     trust_result,
     with_example,
 )
-from tests.reports.browser import EXECUTABLE, chromium
+from tests.reports.browser import Page
 from tests.reports.paper.skeleton import compile_tables, needs_latex
 
 CHOSEN = "A was chosen on experiment=arena"
@@ -108,28 +108,26 @@ def test_the_matrix_fits_a_column_of_a_paper(result: MeasuredResult, tmp_path: P
     assert compile_tables([tmp_path / "tables" / "matrix.tex"], tmp_path) == []
 
 
-@pytest.mark.skipif(EXECUTABLE is None, reason="Chromium is not installed")
-def test_filters_hide_metrics_that_need_what_is_not_there(tmp_path: Path) -> None:
+def test_filters_hide_metrics_that_need_what_is_not_there(tmp_path: Path, page: Page) -> None:
     run = item_run("a", {"A": 0.9, "B": 0.8, "C": 0.7})
     page_of(trust_result(run, reads={"A": ("references",), "B": ("image",)}), tmp_path)
     shown = (
         "[...document.querySelectorAll('.trust tbody th')].filter(t => t.offsetParent)"
         ".map(t => t.textContent)"
     )
-    with chromium() as page:
-        page.size(1400, 800)
-        page.open((tmp_path / "report.html").as_uri())
-        assert page.run(shown) == ["A", "B", "C"]
-        for box, left in (
-            ("no-references", ["B", "C"]), ("no-network", ["C"]),
-            ("no-references", ["C"]), ("no-network", ["A", "B", "C"]), ("no-image", ["A", "C"]),
-        ):  # fmt: skip
-            page.run(f"document.querySelector('#{box}').click()")
-            assert page.run(shown) == left
+    page.open((tmp_path / "report.html").as_uri())
+    assert page.run(shown) == ["A", "B", "C"]
+    for box, left in (
+        ("no-references", ["B", "C"]), ("no-network", ["C"]),
+        ("no-references", ["C"]), ("no-network", ["A", "B", "C"]), ("no-image", ["A", "C"]),
+    ):  # fmt: skip
+        page.run(f"document.querySelector('#{box}').click()")
+        assert page.run(shown) == left
 
 
-@pytest.mark.skipif(EXECUTABLE is None, reason="Chromium is not installed")
-def test_a_cell_opens_its_evidence_and_a_narrow_page_shows_one_use(tmp_path: Path) -> None:
+def test_a_cell_opens_its_evidence_and_a_narrow_page_shows_one_use(
+    tmp_path: Path, page: Page
+) -> None:
     other = USES.uses[1].model_copy(update={"evidence": {"arena.agreement": None}})
     uses = USES.model_copy(update={"uses": (USES.uses[0], other)})
     page_of(trust_result(item_run("a", {"A": 0.9, "B": SAME}), uses=uses), tmp_path)
@@ -138,17 +136,15 @@ def test_a_cell_opens_its_evidence_and_a_narrow_page_shows_one_use(tmp_path: Pat
         "[...document.querySelectorAll('.trust thead th[data-use]')]"
         ".filter(t => t.offsetParent).map(t => t.textContent)"
     )
-    with chromium() as page:
-        page.size(390, 800)
-        page.open((tmp_path / "report.html").as_uri())
-        assert page.run(opened) == [False] * 4
-        assert page.run(heads) == [USES.uses[0].title]
-        page.run("document.querySelector('#use').value = '1'")
-        page.run("document.querySelector('#use').dispatchEvent(new Event('change'))")
-        assert page.run(heads) == [other.title]
-        page.run("document.querySelector('.trust a.below').click()")
-        page.wait(f"{opened}[1]")
-        page.run("window.dispatchEvent(new Event('beforeprint'))")
-        assert page.run(opened) == [True] * 4
-        assert page.run("document.documentElement.scrollWidth <= innerWidth")
-        assert not page.errors
+    page.open((tmp_path / "report.html").as_uri(), 390)
+    assert page.run(opened) == [False] * 4
+    assert page.run(heads) == [USES.uses[0].title]
+    page.run("document.querySelector('#use').value = '1'")
+    page.run("document.querySelector('#use').dispatchEvent(new Event('change'))")
+    assert page.run(heads) == [other.title]
+    page.run("document.querySelector('.trust a.below').click()")
+    page.wait(f"{opened}[1]")
+    page.run("window.dispatchEvent(new Event('beforeprint'))")
+    assert page.run(opened) == [True] * 4
+    assert page.run("document.documentElement.scrollWidth <= innerWidth")
+    assert not page.errors

@@ -26,14 +26,22 @@ from metaeval.stats.resampling.replicates import Replicates, replicate_statistic
 TOLERANCE = 1e-12
 
 
+values = st.one_of(st.integers(-3, 3).map(float), st.floats(-1, 1), st.just(math.nan))
+
+
 @st.composite
-def tables(draw):
+def tables(draw, cell=values, sets=5, items=60):
     """Small tables with ties, gaps and possibly equal levels: scores [n, k], levels [k]."""
-    n, k = draw(st.integers(1, 12)), draw(st.integers(2, 5))
-    cell = st.one_of(st.integers(-3, 3).map(float), st.just(math.nan), st.floats(-1, 1))
+    k = draw(st.integers(2, sets))
+    n = draw(st.integers(1, min(12, items // k)))
     scores = draw(st.lists(st.lists(cell, min_size=k, max_size=k), min_size=n, max_size=n))
     levels = draw(st.lists(st.integers(0, k), min_size=k, max_size=k))
     return np.array(scores), np.array(levels)
+
+
+# at most seven scored items, so that all tie-breakings can be tried
+few_values = st.one_of(*(st.integers(0, k).map(float) for k in (3, 1)), st.just(math.nan))
+TINY = tables(few_values, sets=4, items=7)
 
 
 def same(ours: float, theirs: float) -> None:
@@ -117,18 +125,7 @@ def brute_force(scores, levels) -> list[float]:
     ]
 
 
-@st.composite
-def tiny_tables(draw):
-    """At most seven scored items, so that all tie-breakings can be tried."""
-    k = draw(st.integers(2, 4))
-    n = draw(st.integers(1, 7 // k))
-    cell = st.one_of(st.integers(0, 3).map(float), st.integers(0, 1).map(float), st.just(math.nan))
-    scores = draw(st.lists(st.lists(cell, min_size=k, max_size=k), min_size=n, max_size=n))
-    levels = draw(st.lists(st.integers(0, 3), min_size=k, max_size=k))
-    return np.array(scores), np.array(levels)
-
-
-@given(tiny_tables())
+@given(TINY)
 @settings(max_examples=50)
 def test_expectation_and_bounds_equal_all_tie_breakings(table) -> None:
     every = brute_force(*table)
@@ -173,14 +170,11 @@ def test_draws_are_seeded_and_average_to_the_expectation() -> None:
     assert abs(np.mean(every) - result.rho) < 5 * np.std(every) / 20
 
 
-@given(tiny_tables())
+@given(TINY)
 def test_within_is_the_expectation_for_each_image(table) -> None:
     scores, levels = table
     rhos = [float(np.mean(brute_force(row[None], levels))) for row in scores]
     assert rank_orders_within(scores, levels) == pytest.approx(rhos, abs=1e-12, nan_ok=True)
-
-
-values = st.one_of(st.integers(-3, 3).map(float), st.floats(-1, 1), st.just(math.nan))
 
 
 @st.composite

@@ -27,6 +27,7 @@ from metaeval.vision.regions import detector
 from metaeval.vision.regions.base import ImageRegions
 from metaeval.vision.regions.detector import DetectorRegions, FasterRcnn
 from metaeval.vision.regions.gold import WHOLE
+from tests.shared import in_data
 from tests.vision.regions.region_cases import dataset, objects
 
 LOW = 0.0115  # an untrained network gives each of its 91 classes about 1/91
@@ -63,18 +64,12 @@ def noise(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture(scope="module")
-def photographs(coco_root: Path) -> dict[ImageId, Path]:
-    files = sorted((coco_root / "coco/val2017").glob("*.jpg"))[:2]
-    if not files:
-        pytest.skip("METAEVAL_DATA holds no photographs")
-    return {int(file.stem): file for file in files}
-
-
 @pytest.mark.coco
 def test_boxes_and_features_are_torchvisions_own(
-    photographs: dict[ImageId, Path], monkeypatch: pytest.MonkeyPatch
+    coco_root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    files = sorted((in_data(coco_root, "coco/val2017")).glob("*.jpg"))[:2]
+    photographs: dict[ImageId, Path] = {int(file.stem): file for file in files}
     data = dataset(tuple(photographs), images=photographs)
     source = DetectorRegions(weights="random", threshold=LOW, device="cpu")
     assert source.missing(data) is None
