@@ -23,7 +23,6 @@ from metaeval.stats.resampling.items import mean_of_known
 COPIED, LENGTH = "references copied", "same length"
 CONSTRAINTS = ("fluent", "unconstrained", COPIED, LENGTH)
 Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 Curve = Mapping[int, Estimate]  # number of calls, or of changed words → value
 RESISTS, GAIN = "resists", "gain"
 CONTROLS = "controls"  # the extra with the scores that every run attacks

@@ -220,8 +220,8 @@ class ScoreTables(
             bound = {m: bound_to(metrics[m], dataset, first.rows, store) for m in metrics}
             refuse_equal_columns((name, scored.columns) for name, scored in bound.items())
             usable = {name: metrics[name] for name in metrics if bound[name].status == "ok"}
-            request = _request(sources.values(), self.block, bound)
-            parts = Parts(out, request)
+            made_of = list(sources.values()), self.block, list(_signatures(bound).values())
+            parts = Parts(out, request := digest(json.dumps(made_of)).hex())
             record.begin(keep=FOLDER)
             seconds = sum(s.scorer.usual_ms or 0.0 for s in bound.values() if s.scorer) / 1000
             progress.current().plan([("scores", seconds * n)])
@@ -343,11 +343,6 @@ def _signatures(bound: Mapping[str, MetricScores]) -> dict[str, str]:
         if scored.status == "ok"
         for column, signature in zip(scored.columns, scored.signatures, strict=True)
     }
-
-
-def _request(sha256s: Any, block: int, bound: Mapping[str, MetricScores]) -> str:
-    parts = [list(sha256s), block, list(_signatures(bound).values())]
-    return digest(json.dumps(parts)).hex()
 
 
 def _metric_results(

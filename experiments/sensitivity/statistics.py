@@ -190,7 +190,16 @@ def statistics(
         settings=of_stats(config.stats),
         declared=tuple(m for m in _declared(tables.kinds, tables.by_severity) if m.key in defined),
         extras=tuple(_extras(columns, tables, profiles, measured.values, facts_of)),
-        notes=tuple(_notes(sets, tables.sorts)),
+        notes=tuple(
+            fill_sentences(
+                NOTES,
+                experimental=sum(entry.experimental for entry in sets) or None,
+                unchanged=sum(not entry.n_applied for entry in sets) or None,
+                rewrites=(tables.sorts == REWRITE).sum(),
+                no_ops=(tables.sorts == NO_OP).sum(),
+                references=(tables.sorts == REFERENCE).sum(),
+            )
+        ),
     )
 
 
@@ -267,17 +276,6 @@ def _add_numbers(
         "undecided_harm": undecided.count("lower"),
         "undecided_harmless": undecided.count("same"),
     }
-
-
-def _notes(sets: Sets, sorts: Sorts) -> Iterator[str]:
-    yield from fill_sentences(
-        NOTES,
-        experimental=sum(entry.experimental for entry in sets) or None,
-        unchanged=sum(not entry.n_applied for entry in sets) or None,
-        rewrites=(sorts == REWRITE).sum(),
-        no_ops=(sorts == NO_OP).sum(),
-        references=(sorts == REFERENCE).sum(),
-    )
 
 
 def _declared(groups: Mapping[str, Sequence[int]], harms: Iterable[str]) -> tuple[Measure, ...]:

@@ -111,7 +111,15 @@ def statistics(table: SystemsTable, stats: DictConfig, permutations: int) -> Mea
     """Every metric against every column of people, in every set of systems."""
     made = list(_outcomes(table, stats))
     outcomes = [each for each, _, _ in made]
-    columns = {name: _column(table, name) for name in table.metrics}
+    columns = {
+        name: ScoreColumn(
+            name,
+            bounds=(-np.inf, np.inf),
+            higher_is_better=name not in table.lower_is_better,
+            control=name in table.controls,
+        )
+        for name in table.metrics
+    }
     measured = measure(outcomes, columns.values(), stats.confidence)
     influence = []
     declared = []
@@ -148,15 +156,6 @@ def statistics(table: SystemsTable, stats: DictConfig, permutations: int) -> Mea
             Extra.of("systems", "The systems", _rows(table), folded=True),
         ),
         notes=(*table.notes, *NOTES),
-    )
-
-
-def _column(table: SystemsTable, name: str) -> ScoreColumn:
-    return ScoreColumn(
-        name,
-        bounds=(-np.inf, np.inf),
-        higher_is_better=name not in table.lower_is_better,
-        control=name in table.controls,
     )
 
 
