@@ -59,7 +59,9 @@ def donated(ids: Sequence[ImageId], captions: Sequence[str], seed: int) -> dict[
     best: dict[ImageId, str] = {}
     fewest = len(text) + 1
     for attempt in range(_ROUNDS):
-        order = sorted(text, key=lambda i: _rank(seed, attempt, i))
+        order = sorted(
+            text, key=lambda i: hashlib.sha256(json.dumps([seed, attempt, i]).encode()).digest()
+        )
         taken = {i: text[j] for i, j in zip(order, order[1:] + order[:1], strict=True)}
         equal = sum(reads_the_same(taken[i], text[i]) for i in order)
         if equal < fewest:
@@ -67,7 +69,3 @@ def donated(ids: Sequence[ImageId], captions: Sequence[str], seed: int) -> dict[
         if not equal:
             break
     return best
-
-
-def _rank(seed: int, attempt: int, image_id: ImageId) -> bytes:
-    return hashlib.sha256(json.dumps([seed, attempt, image_id]).encode()).digest()

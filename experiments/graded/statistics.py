@@ -144,11 +144,7 @@ def statistics(
     worst = {name: images[record.worst_images].tolist() for name, record in columns.items()}
     notes = fill_sentences(
         NOTES,
-        unchanged=", ".join(  # the shares of the captions that a corruption could not change
-            f"{100 * s.n_unapplied / s.n:.1f}% of {s.name}"
-            for s in sets
-            if s.n_unapplied and s.name != HUMAN
-        ),
+        unchanged=", ".join(_unchanged(sets)),
         once=", ".join(_of_one_seed(metrics, rows)),
         others=", ".join(others),
     )
@@ -273,6 +269,15 @@ def _published(
             others.append(f"{metric.name} (published {paper.value:.3f})")
     source = PublishedValues(source=published.source, values=values, why_not=published.why_not)
     return (source,), others
+
+
+def _unchanged(sets: Sequence[CaptionSet]) -> list[str]:
+    """The shares of the captions that a corruption could not change."""
+    return [
+        f"{100 * s.n_unapplied / s.n:.1f}% of {s.name}"
+        for s in sets
+        if s.n_unapplied and s.name != HUMAN
+    ]
 
 
 def _of_one_seed(

@@ -404,7 +404,23 @@ def _extras(
     order = [c.name for c in whole]
     tables = list(zip(data.comparisons, by_kind, strict=True))
     yield from (_matrix(data, c, of, order) for c, of in tables)
-    yield _controls_table(data, measured)
+    best = (
+        {
+            **({"comparison": comparison} if len(data.comparisons) > 1 else {}),
+            "kind": kind,
+            "pairs": int(data.sample.groups[kind].sum()),
+            "best control": entry.control,
+            "its accuracy": entry.control_value,
+            "best metric": entry.best,
+            "accuracy of the best": entry.best_value,
+            "metrics above the control": f"{len(entry.above)} of {len(entry.comparisons)}",
+            "shows": entry.shows,
+        }
+        for comparison in data.comparisons
+        for kind in data.sample.groups
+        if (entry := measured.controls.get(measure_key(comparison, kind)))
+    )
+    yield Extra.of("controls", "Metrics against the best control of each kind", best)
     if data.rows is not None:
         yield from (_matrix(data, c, of, order, after) for c, of in tables)
     ties = [
@@ -500,26 +516,6 @@ def _matrix(
         kind="matrix",
         folded=bool(after),
     )
-
-
-def _controls_table(data: ScoredPairs, measured: Measurements) -> Extra:
-    records = [
-        {
-            **({"comparison": comparison} if len(data.comparisons) > 1 else {}),
-            "kind": kind,
-            "pairs": int(data.sample.groups[kind].sum()),
-            "best control": entry.control,
-            "its accuracy": entry.control_value,
-            "best metric": entry.best,
-            "accuracy of the best": entry.best_value,
-            "metrics above the control": f"{len(entry.above)} of {len(entry.comparisons)}",
-            "shows": entry.shows,
-        }
-        for comparison in data.comparisons
-        for kind in data.sample.groups
-        if (entry := measured.controls.get(measure_key(comparison, kind)))
-    ]
-    return Extra.of("controls", "Metrics against the best control of each kind", records)
 
 
 def _examples(data: ScoredPairs) -> Extra:

@@ -169,9 +169,7 @@ def images_with_interval(values: Floats, alpha: float, power: float) -> Estimate
     all, for which no number of images is enough.
     """
     mean, sd = mean_with_interval(values), float(values.std(ddof=1))
-    assert mean.value is not None
-    assert mean.interval is not None
-    low, high = mean.interval
+    low, high = mean.interval or (0.0, 0.0)
     if low <= 0 <= high:
         return Estimate(value=None, n=mean.n)
     near, far = sorted((low, high), key=abs)
@@ -179,7 +177,9 @@ def images_with_interval(values: Floats, alpha: float, power: float) -> Estimate
     def needed(difference: float) -> float:
         return images_for_power(difference, sd, alpha=alpha, power=power)
 
-    return Estimate(value=needed(mean.value), low=needed(far), high=needed(near), n=mean.n)
+    return Estimate(
+        value=needed(float(values.mean())), low=needed(far), high=needed(near), n=mean.n
+    )
 
 
 def _first(sizes: Sequence[int], shares: np.ndarray[Any, Any], wanted: float) -> int | None:
