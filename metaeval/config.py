@@ -147,6 +147,8 @@ def no_config(error: Exception, overrides: Iterable[str]) -> ConfigError:
             and (f"metric.{name}" not in _all_keys(overrides))
         ):
             return ConfigError(f"{key}: this option is known only with metric=[{name}]")
+        if list(choices.list_choices(key)):
+            return ConfigError(f"{key}: nothing that was chosen has this option")
         keys, last = _all_keys(overrides), key.rpartition(".")[2]
         named = [f"'{each}'" for each in keys if each.endswith(f".{last}")][:2]
         group = key.rpartition(".")[0]
@@ -157,6 +159,8 @@ def no_config(error: Exception, overrides: Iterable[str]) -> ConfigError:
         elif not meant and siblings and len(siblings) <= MOST_NAMES:
             meant = f"; known are {', '.join(siblings)}"
         return ConfigError(f"{key}: unknown option{meant}")
+    if "appears more than once" in lines[0]:
+        return ConfigError(f"{lines[0]}: two metrics choose it; write metrics=[…] for metric=[…]")
     relevant = [line for line in lines if not line.startswith("See https://")]
     return ConfigError(" ".join(" ".join(relevant[:2]).split()))
 
@@ -176,6 +180,8 @@ def _all_keys(overrides: Iterable[str]) -> list[str]:
     """The dotted keys of the configuration with the same choices, without its other overrides."""
     chosen = [o for o in overrides if _GROUP_CHOICE.match(o)]
     chosen += [o for o in metric_overrides(list(overrides)) if o not in chosen]
+    if set(chosen) >= set(overrides):  # the choices themselves cannot be composed
+        return []
     try:
         return _dotted(OmegaConf.to_container(compose_config(chosen)))
     except ConfigError:

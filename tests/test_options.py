@@ -305,6 +305,8 @@ def test_the_line_says_what_is_wrong(override: str, line: str) -> None:
         (["dataset=own", "dataset.captions=x"], "(?!.*mean 'dataset.captions')"),
         (["limit=20"], r"limit: unknown option; did you mean 'dataset\.limit'"),
         (["metric.wmd.p=2"], r".*known only with metric=\[wmd\]"),
+        (["vectors=glove", "metric=[rouge_l]"], "vectors: nothing that was chosen has this "),
+        (["metric=[vifidel,wmd]"], r"vectors .*: two metrics choose it; write metrics=\["),
         # outside of Hydra's grammar too
         (
             ["dataset=battles", "dataset.winers={A>B: first}"],

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
-from functools import cache, partial
+from functools import partial
 from itertools import groupby
 from logging.handlers import QueueHandler
 from multiprocessing import get_context
@@ -312,18 +312,12 @@ def _item(name: str, overrides: Sequence[str], config: DictConfig, folder: Path)
     )
 
 
-@cache
-def _composed(*overrides: str) -> DictConfig:
-    """Do not change it: checked and run are copies."""
-    return compose_config(overrides)
-
-
 def item_config(overrides: Sequence[str], outer: DictConfig, seed: int) -> DictConfig:
     """The configuration of an item: its own with a seed, and the metrics and cache of the battery.
 
     All controls are always there: a verdict is a comparison with the best of them.
     """
-    config = copy.deepcopy(_composed(*overrides))
+    config = compose_config(overrides)
     with open_dict(config):
         config.seed = seed
         for key in _SHARED:
