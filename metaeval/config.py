@@ -147,8 +147,6 @@ def no_config(error: Exception, overrides: Iterable[str]) -> ConfigError:
             and (f"metric.{name}" not in _all_keys(overrides))
         ):
             return ConfigError(f"{key}: this option is known only with metric=[{name}]")
-        if list(choices.list_choices(key)):
-            return ConfigError(f"{key}: nothing that was chosen has this option")
         keys, last = _all_keys(overrides), key.rpartition(".")[2]
         named = [f"'{each}'" for each in keys if each.endswith(f".{last}")][:2]
         group = key.rpartition(".")[0]
@@ -158,7 +156,9 @@ def no_config(error: Exception, overrides: Iterable[str]) -> ConfigError:
             meant = f"; did you mean {' or '.join(named)}?"
         elif not meant and siblings and len(siblings) <= MOST_NAMES:
             meant = f"; known are {', '.join(siblings)}"
-        return ConfigError(f"{key}: unknown option{meant}")
+        of_none = "nothing that was chosen has this option"
+        is_group = any(choices.list_choices(key))
+        return ConfigError(f"{key}: {of_none if is_group else f'unknown option{meant}'}")
     if "appears more than once" in lines[0]:
         return ConfigError(f"{lines[0]}: two metrics choose it; write metrics=[…] for metric=[…]")
     relevant = [line for line in lines if not line.startswith("See https://")]
