@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import pandas as pd
@@ -56,16 +57,26 @@ def blocks(run: LoadedRun, options: PageOptions) -> list[Block]:
 def _histograms_by_version(run: LoadedRun, names: Sequence[str]) -> list[Block]:
     """The scores of each metric by version, and the ranks of these scores among all captions."""
     metrics = {m.name: m for m in _shown(run) if m.family != CEILING}
-    scores = histogram_table(files.read_run_table(run.directory / files.SCORES), [*metrics], names)
     colours = dict(zip(names, figure_style.levels(len(names)), strict=True))
     rho = run.result.declared[0]
     values = {name: f"ρ {text_of(rho, m.numbers[rho.key].value)}" for name, m in metrics.items()}
     lower = run.result.lower_is_better
-    ranks = scores.assign(score=caption_ranks(scores, lower))
-    ends = (0.5, 0.5 + scores["metric"].value_counts().max())
+    facts = [m.numbers.facts for m in metrics.values()]
+    ends = (0.5, 0.5 + max((fact["n"] - fact["n_nan"] for fact in facts), default=0))
+
+    @cache
+    def scores() -> pd.DataFrame:
+        table = files.read_run_table(run.directory / files.SCORES)
+        return histogram_table(table, [*metrics], names)
+
+    def ranks() -> pd.DataFrame:
+        return scores().assign(score=caption_ranks(scores(), lower))
+
+    content = f"{run.digests(files.SCORES)} {sorted(lower)}"
+    given = ([*metrics], content, colours)
     return [
-        charts.histograms("histograms", "Scores by version", scores, colours, lower=lower),
-        charts.histograms("ranks", "Ranks by version", ranks, colours, values, ends, RANKS),
+        charts.histograms("histograms", "Scores by version", scores, *given, lower=lower),
+        charts.histograms("ranks", "Ranks by version", ranks, *given, values, ends, RANKS),
     ]
 
 
