@@ -8,20 +8,11 @@ import json
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 from omegaconf import OmegaConf
 
-import metaeval.corruptions
-import metaeval.data
-import metaeval.experiments
-import metaeval.papers
-import metaeval.results
-import metaeval.runs
-import metaeval.stats
-import metaeval.text
 from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import MetaevalError
 from metaeval.experiments.base import MetricExperiment
@@ -120,9 +111,5 @@ def _content(
 def code_digest() -> str:
     """A digest of the source of statistics, data, files, results and texts, of published values,
     and of the versions of the libraries that compute."""
-    rooms = (
-        *(metaeval.corruptions, metaeval.data, metaeval.experiments, metaeval.papers),
-        *(metaeval.results, metaeval.runs, metaeval.stats, metaeval.text),
-    )
-    folders = [Path(room.__path__[0]).resolve() for room in rooms]
-    return digest_of_code(folders, ("numpy", "pyarrow", "scipy"))
+    rooms = ("corruptions", "data", "experiments", "papers", "results", "runs", "stats", "text")
+    return digest_of_code(rooms, ("numpy", "pyarrow", "scipy"))

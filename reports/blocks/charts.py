@@ -121,21 +121,6 @@ def _forest(
     width."""
     figure = _figure(width, 0.55 + ROW * len(estimates))
     axes = figure.add_subplot()
-    _draw_ranking(axes, estimates, pale, band, printed, scale)
-    if people is not None and people.value is not None:
-        axes.axvline(scale * people.value, color=INK, linestyle=":", linewidth=1)
-    axes.set_xlabel(axis, loc="center" if width > NARROW else "right")
-    return figure
-
-
-def _draw_ranking(
-    axes: Axes,
-    estimates: Mapping[str, Estimate],
-    pale: Collection[str],
-    band: Estimate | None,
-    printed: Mapping[str, float],
-    scale: float,
-) -> None:
     if band is not None and band.value is not None:
         low, high = band.interval or (band.value, band.value)
         axes.axvspan(scale * low, scale * high, color=RULE, alpha=0.5, linewidth=0)
@@ -159,6 +144,10 @@ def _draw_ranking(
     axes.grid(axis="x", color=RULE, linewidth=0.5)
     axes.set_axisbelow(True)
     axes.tick_params(axis="y", length=0)
+    if people is not None and people.value is not None:
+        axes.axvline(scale * people.value, color=INK, linestyle=":", linewidth=1)
+    axes.set_xlabel(axis, loc="center" if width > NARROW else "right")
+    return figure
 
 
 def curves(extra: Extra, note: str = "") -> Block:

@@ -34,7 +34,6 @@ from metaeval.runs.records import (
     METRIC,
     REFERENCES,
     SCORE,
-    SET,
     SOURCE_CAPTION,
 )
 from metaeval.runs.remember import remember
@@ -185,18 +184,6 @@ class Embedded(NamedTuple):
         """Bytes in the page, or a few more."""
         parts = (self.captions, self.scores, self.explanations, str(self.explained))
         return sum(len(part.encode()) for part in parts)
-
-
-def histogram_table(
-    scores: pd.DataFrame, metrics: Sequence[str], sets: Sequence[str]
-) -> pd.DataFrame:
-    """The scores of these metrics as metric, set and score, in this order."""
-    shown_scores = scores[scores[METRIC].isin(metrics)].dropna(subset=[SCORE])
-    table = shown_scores[[METRIC, SET, SCORE]].rename(
-        columns={METRIC: "metric", SET: "set", SCORE: "score"}
-    )
-    place = {name: k for k, name in enumerate(metrics)}
-    return table.sort_values("metric", key=lambda column: column.map(place), kind="stable")
 
 
 def examples_block(run: LoadedRun, options: PageOptions, others: Sequence[Block]) -> Block:

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
 
-from metaeval import reports, results, runs, stats
 from metaeval.reports.shared.figure_style import STYLE
 from metaeval.runs import files
 from metaeval.runs.remember import digest_of_code, remember
@@ -37,8 +36,8 @@ _PIXELS = 4 / 3  # of a point
 @cache
 def page_code() -> str:
     """A digest of the code and the packages that make pages and their figures."""
-    folders = [Path(room.__path__[0]).resolve() for room in (reports, results, runs, stats)]
-    return f"pages {digest_of_code(folders, ('matplotlib', 'numpy', 'pandas', 'seaborn'))}"
+    rooms = ("reports", "results", "runs", "stats")
+    return f"pages {digest_of_code(rooms, ('matplotlib', 'numpy', 'pandas', 'seaborn'))}"
 
 
 class LazyFigure:
@@ -95,18 +94,11 @@ def _saved(figure: Figure, form: str, title: str | None = None) -> bytes:
     return out.getvalue()
 
 
-def write_figure(
-    figure: LazyFigure,
-    folder: Path,
-    stem: str,
-    title: str,
-    forms: Sequence[str] = ("svg", "pdf"),
-) -> list[Path]:
+def write_figure(figure: LazyFigure, folder: Path, stem: str, title: str) -> None:
     """Write `folder/stem.svg` and `.pdf`; the same drawing gives the same bytes."""
-    paths = [folder / f"{stem}.{form}" for form in forms]
-    for path, form in zip(paths, forms, strict=True):
-        files.atomic(path, partial(Path.write_bytes, data=figure.file(form, title)))
-    return paths
+    for form in ("svg", "pdf"):
+        content = figure.file(form, title)
+        files.atomic(folder / f"{stem}.{form}", partial(Path.write_bytes, data=content))
 
 
 def inline(drawing: LazyFigure, label: str) -> Markup:
