@@ -14,6 +14,7 @@ from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
 from metaeval import progress
+from metaeval.compute.device import return_free_memory
 from metaeval.compute.networks import keep_networks
 from metaeval.config import (
     build_all,
@@ -188,7 +189,7 @@ def _measure(
     experiment.check(config)
     _require_named(experiment, metrics, config)
     record, out = RunRecord(experiment, config, folder), folder.given
-    with progress.run_line() as line, keep_networks(), _answers(out) as journal:
+    with progress.run_line() as line, _answers(out) as journal:
         line.plan(_USUAL_SECONDS[: 4 if config.report else 2])
         with record.stage("dataset"):
             data = experiment.load(config)
@@ -254,8 +255,9 @@ def _stages(
         experiment.write_versions(data, record)
     if not metrics:
         return _without_metrics(experiment, data, record)
-    with record.stage("scores"):
+    with record.stage("scores"), keep_networks():
         scores = experiment.score(data, metrics, record)
+    return_free_memory()  # of the networks: statistics need as much
     passes = experiment.passes(scores)
     record.update(
         metrics=[
@@ -307,7 +309,7 @@ def _explain(
     dataset = experiment.explained(data)
     if not images or dataset is None:
         return
-    with record.stage("explanations"), open_store(config) as store:
+    with record.stage("explanations"), keep_networks(), open_store(config) as store:
         chosen = experiment.explained_images(summary, images)
         payload = explanations(record.out, metrics, dataset, chosen, images, store)
         files.write_json(record.out / files.EXPLANATIONS, payload, indent=None)

@@ -4,7 +4,7 @@ import json
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -147,9 +147,9 @@ def write_scores(out: Path, captions: pd.DataFrame, results: Sequence[MetricScor
 # Explanations of the scores of a few captions, for the report's drill-down: explanations.json.
 #
 # The metric is bound again, to the few images that are explained. That costs little however many
-# images the run has: a network that scored is not loaded again, and all captions of a metric are
-# explained together. Explanations are stored in the cache next to the scores, and are computed only
-# where one is missing there. The content of the file does not depend on the cache.
+# images the run has: all captions of a metric are explained together. Explanations are stored in
+# the cache next to the scores, and are computed only where one is missing there. The content of the
+# file does not depend on the cache.
 
 # An explanation of longer texts fills a page, and its arrays grow with the product of the lengths:
 # it is left out, and counted.
@@ -231,30 +231,6 @@ def _images_with_long_texts(captions: pd.DataFrame, dataset: CaptionDataset) -> 
     return long
 
 
-def _explained(
-    metric: Metric,
-    scored: MetricScores,
-    dataset: CaptionDataset,
-    captions: Sequence[str],
-    image_index: npt.NDArray[np.intp],
-    store: Store,
-) -> list[dict[str, Any] | None] | None:
-    """As `explain_captions`; raises MetaevalError where the metric, bound to `dataset`, is not the
-    one that has scored."""
-    scorer = metric.scorer(dataset, store)
-    if isinstance(scorer, Absent):
-        raise MetaevalError(str(scorer))
-    try:
-        if not scorer.explains:
-            return None
-        if scorer.signatures != scored.signatures:
-            # the explanations would be of other scores than those of this run
-            raise MetaevalError("its signature differs when it is bound to a part of the images")
-        return _cached_explanations(scorer, captions, image_index, store)
-    finally:
-        scorer.close()
-
-
 def explain_captions(
     name: str,
     metric: Metric,
@@ -270,7 +246,16 @@ def explain_captions(
     numbers without explanations.
     """
     try:
-        return _explained(metric, scored, dataset, captions, image_index, store)
+        scorer = metric.scorer(dataset, store)
+        if isinstance(scorer, Absent):
+            raise MetaevalError(str(scorer))
+        with closing(scorer):
+            if not scorer.explains:
+                return None
+            if scorer.signatures != scored.signatures:
+                # the explanations would be of other scores than those of this run
+                raise MetaevalError("its signature differs when bound to a part of the images")
+            return _cached_explanations(scorer, captions, image_index, store)
     except Exception as error:
         log.debug("no explanations of %s", name, exc_info=True)
         known = isinstance(error, MetaevalError)

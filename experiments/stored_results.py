@@ -1,5 +1,5 @@
-"""Results that an earlier run computed from the same data, scores, options and code, and its scores
-of further corruption seeds.
+"""Results that an earlier run computed from the same data, scores, options and code, its corrupted
+captions, and its scores of further corruption seeds.
 
 In a repeated run of many replicates the statistics take longer than everything else.
 """
@@ -8,19 +8,11 @@ import json
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 from omegaconf import OmegaConf
 
-import metaeval.corruptions
-import metaeval.data
-import metaeval.experiments
-import metaeval.papers
-import metaeval.results
-import metaeval.stats
-import metaeval.text
 from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import MetaevalError
 from metaeval.experiments.base import MetricExperiment
@@ -47,15 +39,19 @@ def statistics_of(
 
     def compute() -> bytes:
         result = _computed(experiment, data, scores, record)
-        text = result.model_dump_json().encode()
-        return len(text).to_bytes(8, "big") + text + resampled_bytes(result.resampled)
+        return b"\n".join([result.model_dump_json().encode(), resampled_bytes(result.resampled)])
 
-    code = f"results of {experiment.name} {code_digest()}"
+    content = _content(experiment, data, scores, record)
+    made = stored(record, f"results of {experiment.name}", content, compute)
+    text, _, replicates = made.partition(b"\n")
+    result = MeasuredResult.model_validate_json(text)
+    return result.model_copy(update={"resampled": resampled_rows(replicates)})
+
+
+def stored(record: RunRecord, what: str, content: str, compute: Callable[[], bytes]) -> bytes:
+    """What `compute` returns, from the run's store where the same code made it of this content."""
     with open_store(record.config) as store, remembering(store):
-        stored = remember(code, _content(experiment, data, scores, record), compute)
-    end = 8 + int.from_bytes(stored[:8], "big")
-    result = MeasuredResult.model_validate_json(stored[8:end])
-    return result.model_copy(update={"resampled": resampled_rows(stored[end:])})
+        return remember(f"{what} {code_digest()}", content, compute)
 
 
 def write_seed_scores(
@@ -76,9 +72,8 @@ def write_seed_scores(
         return path.read_bytes() if lasting else b""
 
     content = f"{_content(experiment, data, scored, record)} {[each.key for each in scored]}"
-    with open_store(record.config) as store, remembering(store):
-        if known := remember(f"seeds {code_digest()}", content, compute):
-            atomic(path, lambda p: p.write_bytes(known))
+    if known := stored(record, "seeds", content, compute):
+        atomic(path, lambda p: p.write_bytes(known))
 
 
 def _computed(
@@ -114,11 +109,7 @@ def _content(
 
 @cache
 def code_digest() -> str:
-    """A digest of the source of statistics, data, results and texts, of published values, and of
-    the versions of the libraries that compute."""
-    rooms = (
-        *(metaeval.corruptions, metaeval.data, metaeval.experiments, metaeval.papers),
-        *(metaeval.results, metaeval.stats, metaeval.text),
-    )
-    folders = [Path(room.__path__[0]).resolve() for room in rooms]
-    return digest_of_code(folders, ("numpy", "scipy"))
+    """A digest of the source of statistics, data, files, results and texts, of published values,
+    and of the versions of the libraries that compute."""
+    rooms = ("corruptions", "data", "experiments", "papers", "results", "runs", "stats", "text")
+    return digest_of_code(rooms, ("numpy", "pyarrow", "scipy"))

@@ -95,7 +95,9 @@ def write_blocks(
         for stem, figure in block.figures.items() if figures else ():
             title = f"{run.title}: {block.title}"
             write_figure(figure, run.directory / files.FIGURES, stem, title)
-    return page.write_page(run.directory / name, html_of(run, blocks))
+    path, html = run.directory / name, html_of(run, blocks)
+    files.atomic(path, lambda p: p.write_text(html, encoding="utf-8", newline="\n"))
+    return path
 
 
 def html_of(run: LoadedRun, blocks: Sequence[Block]) -> str:

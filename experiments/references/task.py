@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from omegaconf import DictConfig
 
+from metaeval.compute.networks import keep_networks
 from metaeval.config import load_dataset
 from metaeval.data.judgments.judged import Judgments
 from metaeval.data.judgments.pascal50s import VOTES, ForcedChoice
@@ -123,6 +124,7 @@ class ByReferences(
     def write_versions(self, data: Repeated, record: RunRecord) -> None:
         data.base.write_versions(data.data, record)
 
+    @keep_networks()  # each number of references is a run
     def score(
         self, data: Repeated, metrics: Mapping[str, Metric], record: RunRecord
     ) -> list[AtCount]:

@@ -21,7 +21,7 @@ from metaeval.metrics.ngram.ngrams import (
     digest_documents,
 )
 from metaeval.results.base import Estimate, Measured
-from metaeval.results.files import write_manifest
+from metaeval.results.files import write_info
 from metaeval.results.measured import Extra
 from metaeval.results.run import BlockEntry, ColumnSum, Manifest, Measure
 from metaeval.runs import files, folder
@@ -175,7 +175,7 @@ class Parts:
         for path in (*self.folder.glob("*.parquet"), *self.folder.glob(PATTERN)):
             if path.name not in names and folder.wrote(path):
                 path.unlink()
-        write_manifest(self.folder / MANIFEST, manifest)
+        write_info(self.folder / MANIFEST, manifest)
         columns = dict.fromkeys(name for entry in manifest.parts for name in entry.columns)
         return {name: _mean([entry.columns[name] for entry in manifest.parts]) for name in columns}
 

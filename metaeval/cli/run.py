@@ -83,8 +83,11 @@ def run_experiment(words: Sequence[str], verbs: Iterable[str]) -> int:
         sys.argv[1:], others = outside_the_grammar(given)
         sys.argv += metric_overrides(given)
         sweep = not {"-m", "--multirun"}.isdisjoint(sys.argv)
-        # what the jobs of a sweep that run here share; a run ends its services when they are done
-        with keep_networks(), shared_java_services() if sweep else nullcontext():
+        # what the jobs of a sweep that run here share; a run ends its own when they are done
+        with (
+            keep_networks() if sweep else nullcontext(),
+            shared_java_services() if sweep else nullcontext(),
+        ):
             command()
     except MetaevalError as error:
         _print_error(str(error))

@@ -29,12 +29,13 @@ def keep_networks() -> Iterator[None]:
             _kept = _kept if _blocks else None
 
 
-def load_once(key: Hashable, load: Callable[[], T]) -> T:
+def load_once(key: Hashable, load: Callable[[], T], *, by_runs: bool = False) -> T:
     """What `load` gives: loaded once for a key within `keep_networks`, anew each time outside.
 
-    Do not change a shared network; it is in eval mode.
+    `by_runs` is for what only several runs share, and is large: it is kept where `keep_networks`
+    is within another one. Do not change a shared network; it is in eval mode.
     """
-    if (kept := _kept) is None:
+    if (kept := _kept) is None or (by_runs and _blocks < 2):
         return load()
     if key not in kept:
         kept[key] = load()

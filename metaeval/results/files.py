@@ -35,8 +35,8 @@ def read_result(path: Path) -> MeasuredResult:
     return _validate(MeasuredResult, _read(path), path)
 
 
-def write_info(path: Path, info: RunInfo) -> None:
-    """Write `run.json`."""
+def write_info(path: Path, info: RunInfo | Manifest) -> None:
+    """Write `run.json`, or the manifest of scored blocks."""
     files.write_json(path, dump(info))
 
 
@@ -56,11 +56,6 @@ def read_finished(folder: Path) -> tuple[MeasuredResult, RunInfo]:
 def read_judges(path: Path) -> JudgesFile:
     """Read `judges.json`; InputError names the file and the field that is wrong."""
     return _validate(JudgesFile, _read(path, schema=None), path)
-
-
-def write_manifest(path: Path, manifest: Manifest) -> None:
-    """Write the manifest of scored blocks."""
-    files.write_json(path, dump(manifest))
 
 
 def read_manifest(path: Path) -> Manifest:

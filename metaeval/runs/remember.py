@@ -11,6 +11,7 @@ from pathlib import Path
 from metaeval.runs.files import digest, file_sha256
 from metaeval.runs.store import Store
 
+_METAEVAL = Path(__file__).parents[1]
 _STORE: ContextVar[Store | None] = ContextVar("store", default=None)
 
 
@@ -43,11 +44,13 @@ def remember(code: str, content: bytes | str, compute: Callable[[], bytes]) -> b
     return known
 
 
-def digest_of_code(folders: Iterable[Path], packages: Iterable[str]) -> str:
-    """A digest of the code, data and templates below folders, and of the versions of packages.
+def digest_of_code(rooms: Iterable[str], packages: Iterable[str]) -> str:
+    """A digest of the code, data and templates in folders of metaeval ("stats"), and of the
+    versions of packages.
 
     Experiment trust reads results and computes none: its folders are left out.
     """
+    folders = ((_METAEVAL / room).resolve() for room in rooms)
     sources = (s for f in folders for p in ("*.py", "*.yaml", "*.j2") for s in sorted(f.rglob(p)))
     content = [f"{name} {version(name)}" for name in packages]
     content += [f"{s.name} {file_sha256(s)}" for s in sources if s.parent.name != "trust"]

@@ -5,7 +5,7 @@ A chart is drawn twice, for wide and for narrow windows, so that nothing is cut 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache, partial
 from textwrap import wrap
 from types import MappingProxyType
@@ -121,21 +121,6 @@ def _forest(
     width."""
     figure = _figure(width, 0.55 + ROW * len(estimates))
     axes = figure.add_subplot()
-    _draw_ranking(axes, estimates, pale, band, printed, scale)
-    if people is not None and people.value is not None:
-        axes.axvline(scale * people.value, color=INK, linestyle=":", linewidth=1)
-    axes.set_xlabel(axis, loc="center" if width > NARROW else "right")
-    return figure
-
-
-def _draw_ranking(
-    axes: Axes,
-    estimates: Mapping[str, Estimate],
-    pale: Collection[str],
-    band: Estimate | None,
-    printed: Mapping[str, float],
-    scale: float,
-) -> None:
     if band is not None and band.value is not None:
         low, high = band.interval or (band.value, band.value)
         axes.axvspan(scale * low, scale * high, color=RULE, alpha=0.5, linewidth=0)
@@ -159,6 +144,10 @@ def _draw_ranking(
     axes.grid(axis="x", color=RULE, linewidth=0.5)
     axes.set_axisbelow(True)
     axes.tick_params(axis="y", length=0)
+    if people is not None and people.value is not None:
+        axes.axvline(scale * people.value, color=INK, linestyle=":", linewidth=1)
+    axes.set_xlabel(axis, loc="center" if width > NARROW else "right")
+    return figure
 
 
 def curves(extra: Extra, note: str = "") -> Block:
@@ -268,25 +257,28 @@ def set_scale(axes: Axes, places: list[Any]) -> None:
 def histograms(
     key: str,
     title: str,
-    table: pd.DataFrame,
+    read: Callable[[], pd.DataFrame],
+    metrics: Sequence[str],
+    content: str,
     colours: Mapping[str, str],
     values: Mapping[str, str] = MappingProxyType({}),
     ends: tuple[float, float] | None = None,
     note: str = "",
     lower: Collection[str] = (),
 ) -> Block:
-    """Scores by set of captions, a small panel a metric; `table` has metric, set and score, and
-    where rows are bins of scores, `count`.
+    """Scores by set of captions, a small panel a metric.
 
-    `values` are what titles of panels have below the name, `ends` those of all panels' axis; of the
-    metrics in `lower`, lower scores are better.
+    `read` gives the table when it is drawn, with metric, set and score, and where rows are bins of
+    scores, `count`; `content` identifies it. `values` are what titles of panels have below the
+    name, `ends` those of all panels' axis; of the metrics in `lower`, lower scores are better.
     """
-    binned = "count" in table
+    table = cache(read)
 
     def fill(axes: Axes, metric: str) -> None:
         import seaborn  # slow to import
 
-        of_metric = table[table["metric"] == metric]
+        of_metric = table()[table()["metric"] == metric]
+        binned = "count" in of_metric
         seaborn.histplot(
             of_metric.assign(score=without_rounding(of_metric["score"])),
             x="score",
@@ -303,9 +295,8 @@ def histograms(
         )
         axes.set_yticks([])
 
-    panels = _titles(table["metric"].unique().tolist(), lower, values)
-    content = f"{_digest(table)} {ends} {colours}"
-    return _panels(key, title, panels, fill, content, 1.35, note, colours)
+    panels = _titles(metrics, lower, values)
+    return _panels(key, title, panels, fill, f"{content} {ends} {colours}", 1.35, note, colours)
 
 
 BY_RATING = "Scores by people's rating"
@@ -346,15 +337,10 @@ def by_rating(
             ticks = [int(np.searchsorted(levels, value)) for value in shown]
             axes.set_xticks(ticks, [f"{value:.3g}" for value in shown])
 
-    content = _digest(scores.assign(**{"": ratings}))
+    rows = pd.util.hash_pandas_object(scores.assign(**{"": ratings}), index=False)
+    content = digest(f"{list(scores.columns)} {len(scores)}".encode() + rows.to_numpy().tobytes())
     titles = _titles(scores.columns, lower)
-    return _panels("by-rating", BY_RATING, titles, fill, content, 1.6, ACROSS)
-
-
-def _digest(table: pd.DataFrame) -> str:
-    """A digest of a table's columns and rows; its index aside."""
-    rows = pd.util.hash_pandas_object(table, index=False).to_numpy().tobytes()
-    return digest(f"{list(table.columns)} {len(table)}".encode() + rows).hex()
+    return _panels("by-rating", BY_RATING, titles, fill, content.hex(), 1.6, ACROSS)
 
 
 def _titles(

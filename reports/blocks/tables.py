@@ -223,17 +223,13 @@ def print_table(result: MeasuredResult, measures: Sequence[Measure], name: str) 
     if any(measure.key in result.people for measure in measures):
         groups.append([_people(result, measures, printed)])
     marks = {cell.mark for group in groups for row in group for cell in row}
-    notes = [(mark, text) for mark, text in meanings(result).items() if mark in marks]
+    people = f"people: {result.people_note}"
+    meanings = ((NOT_ABOVE, "not significantly above the best control"), (OF_PEOPLE, people))
+    notes = [(mark, text) for mark, text in meanings if mark in marks]
     shown = highlighted_rows_first(groups)
     table = PrintTable(name, caption(result, measures), heads, shown, notes)
     table = with_scores_of(table, result)
     return chosen_columns(table) if first.shown else table
-
-
-def meanings(result: MeasuredResult) -> dict[str, str]:
-    """What the marks of cells mean."""
-    people = f"people: {result.people_note}"
-    return {NOT_ABOVE: "not significantly above the best control", OF_PEOPLE: people}
 
 
 INTERVALS = "{:g}% intervals in brackets"

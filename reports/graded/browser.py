@@ -7,7 +7,7 @@ import re
 import string
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +17,7 @@ import pandas as pd
 from metaeval.errors import InputError
 from metaeval.reports.blocks.texts import Block, rendered
 from metaeval.reports.measured import PageOptions, html_of
+from metaeval.reports.paper.figures import page_code
 from metaeval.reports.shared import page
 from metaeval.reports.shared.formatting import MOST_CHARACTERS, cut, row_kind
 from metaeval.reports.shared.page import fit_into_room, photos_of
@@ -33,9 +34,9 @@ from metaeval.runs.records import (
     METRIC,
     REFERENCES,
     SCORE,
-    SET,
     SOURCE_CAPTION,
 )
+from metaeval.runs.remember import remember
 
 # Marks a corrupted caption's changed words, in the caption's own text.
 #
@@ -164,9 +165,15 @@ class Captions:
         return [int(i) for i in np.argsort(turns, kind="stable")]
 
 
-class Embedded(NamedTuple):
-    """The packed data of some images; `explained` has, per metric, name, columns and image ids."""
+# the files of a run that the embedded data are made of
+SOURCES = (files.CAPTIONS, files.REFERENCES, files.SCORES, files.STATISTICS, files.EXPLANATIONS)
 
+
+class Embedded(NamedTuple):
+    """The packed data of the `kept` images; `explained` has, per metric, name, columns and image
+    ids."""
+
+    kept: int = 0
     captions: str = ""
     scores: str = ""
     explanations: str = ""
@@ -179,29 +186,23 @@ class Embedded(NamedTuple):
         return sum(len(part.encode()) for part in parts)
 
 
-def histogram_table(
-    scores: pd.DataFrame, metrics: Sequence[str], sets: Sequence[str]
-) -> pd.DataFrame:
-    """The scores of these metrics as metric, set and score, in this order."""
-    shown_scores = scores[scores[METRIC].isin(metrics)].dropna(subset=[SCORE])
-    table = shown_scores[[METRIC, SET, SCORE]].rename(
-        columns={METRIC: "metric", SET: "set", SCORE: "score"}
-    )
-    place = {name: k for k, name in enumerate(metrics)}
-    return table.sort_values("metric", key=lambda column: column.map(place), kind="stable")
-
-
 def examples_block(run: LoadedRun, options: PageOptions, others: Sequence[Block]) -> Block:
-    """The browser of captions, with as many images as fit into the page with the `others`."""
-    content = _read_run_captions(run)
-    order = content.worst_first()
-    paths = [content.image_paths[i] for i in order]
-    photos, photo_note = photos_of([content.image_ids[i] for i in order], paths, options.photos)
-    metrics = [m for m in run.result.visible if m.ok]
+    """The browser of captions, with as many images as fit into the page with the `others`.
 
-    def block(embedded: Embedded, kept: int) -> Block:
+    What it embeds is remembered by the files that it is made of.
+    """
+    sets = run.result.extra(SETS).records
+    metrics = [m for m in run.result.visible if m.ok]
+    captions = cache(partial(_read_run_captions, run))
+    photos, photo_note = dict[str, str](), ""
+    if options.photos:
+        content, order = captions(), captions().worst_first()
+        paths = [content.image_paths[i] for i in order]
+        photos, photo_note = photos_of([content.image_ids[i] for i in order], paths, options.photos)
+
+    def block(embedded: Embedded) -> Block:
         meta = {
-            "sets": [{"name": name, "level": level} for level, name in enumerate(content.sets)],
+            "sets": [{"name": row["set"], "level": level} for level, row in enumerate(sets)],
             "metrics": [
                 {"name": m.name, "kind": row_kind(m), "higher": m.column.higher_is_better}
                 for m in metrics
@@ -215,18 +216,23 @@ def examples_block(run: LoadedRun, options: PageOptions, others: Sequence[Block]
         html = rendered(
             "captions.html.j2",
             data=embedded,
-            kept=kept,
-            n_images=len(content.image_ids),
-            unchanged=not content.applied.all(),
+            n_images=max(row["n"] for row in sets),
+            unchanged=any(row["n_unapplied"] for row in sets),
             photo_note=photo_note,
             meta=page.inert(meta),
         )
-        levels = len(content.sets)
-        return Block("examples", "Examples", html, levels=levels, embedded=True)
+        return Block("examples", "Examples", html, levels=len(sets), embedded=True)
 
-    empty = html_of(run, [*others, block(Embedded(), 0)])
+    empty = html_of(run, [*others, block(Embedded())])
     room = options.max_bytes - len(empty.encode())
-    return block(*embed(content, order, options.explanations, room, leading_column(metrics)))
+    room -= room % 1000  # times of stages, in the page, have more or fewer digits
+
+    def compute() -> bytes:
+        embedded = embed(captions(), options.explanations, room, leading_column(metrics))
+        return json.dumps(embedded).encode()
+
+    made_of = f"{run.digests(*SOURCES)} {options.explanations} {room}"
+    return block(Embedded(*json.loads(remember(page_code(), made_of, compute))))
 
 
 def opening_column(metrics: Sequence[MetricResult], run: LoadedRun) -> str | None:
@@ -293,14 +299,13 @@ def _read_run_captions(run: LoadedRun) -> Captions:
     )
 
 
-def embed(
-    content: Captions, order: Sequence[int], explanations: int, room: int, leading: str | None
-) -> tuple[Embedded, int]:
-    """As many images, in this order, as fit into `room` bytes, and how many these are.
+def embed(content: Captions, explanations: int, room: int, leading: str | None) -> Embedded:
+    """As many images, those with the worst inversions first, as fit into `room` bytes.
 
     Explanations get what the captions leave them, or at least a tenth: rather fewer explanations
     than fewer captions.
     """
+    order = content.worst_first()
 
     @cache
     def texts_and_scores(keep: int) -> tuple[str, str]:
@@ -320,15 +325,14 @@ def embed(
 
     def data(keep: int) -> Embedded:
         explained = _explanations(content, sorted(order[:keep]), explanations, leading)
-        return Embedded(*texts_and_scores(keep), *explained)
+        return Embedded(keep, *texts_and_scores(keep), *explained)
 
     left = max(room - sum(map(len, texts_and_scores(len(order)))), room // 10)
     while explanations and (
-        Embedded("", "", *_explanations(content, order, explanations, leading)).size > left
+        Embedded(0, "", "", *_explanations(content, order, explanations, leading)).size > left
     ):
         explanations //= 2
-    keep, embedded = fit_into_room(len(order), data, lambda embedded: embedded.size, room)
-    return embedded, keep
+    return fit_into_room(len(order), data, lambda embedded: embedded.size, room)[1]
 
 
 def _explanations(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import pandas as pd
 
 from metaeval.reports.blocks import charts, tables, texts
 from metaeval.reports.blocks.texts import Block
-from metaeval.reports.graded.browser import examples_block, histogram_table
+from metaeval.reports.graded.browser import examples_block
 from metaeval.reports.measured import PageOptions, closing_blocks, extra_block
 from metaeval.reports.shared import figure_style
 from metaeval.reports.shared.run import LoadedRun
@@ -19,6 +20,7 @@ from metaeval.results.measured import SETS, Extra, ranked
 from metaeval.results.sentences import text_of
 from metaeval.runs import files
 from metaeval.runs.files import csv_text
+from metaeval.runs.records import METRIC, SCORE, SET
 
 RANKS = (
     "Across: the rank of a caption among all captions, from the worst score to the best; equal "
@@ -56,21 +58,30 @@ def blocks(run: LoadedRun, options: PageOptions) -> list[Block]:
 def _histograms_by_version(run: LoadedRun, names: Sequence[str]) -> list[Block]:
     """The scores of each metric by version, and the ranks of these scores among all captions."""
     metrics = {m.name: m for m in _shown(run) if m.family != CEILING}
-    scores = histogram_table(files.read_run_table(run.directory / files.SCORES), [*metrics], names)
     colours = dict(zip(names, figure_style.levels(len(names)), strict=True))
     rho = run.result.declared[0]
     values = {name: f"ρ {text_of(rho, m.numbers[rho.key].value)}" for name, m in metrics.items()}
     lower = run.result.lower_is_better
-    ranks = scores.assign(score=caption_ranks(scores, lower))
-    ends = (0.5, 0.5 + scores["metric"].value_counts().max())
+    ends = (0.5, 0.5 + sum(row["n"] for row in run.result.extra(SETS).records))
+
+    @cache
+    def scores() -> pd.DataFrame:
+        table = files.read_run_table(run.directory / files.SCORES, [METRIC, SET, SCORE])
+        return table[table[METRIC].isin(metrics)].dropna()
+
+    def ranks() -> pd.DataFrame:
+        return scores().assign(score=caption_ranks(scores(), lower))
+
+    content = f"{run.digests(files.SCORES)} {sorted(lower)}"
+    given = ([*metrics], content, colours)
     return [
-        charts.histograms("histograms", "Scores by version", scores, colours, lower=lower),
-        charts.histograms("ranks", "Ranks by version", ranks, colours, values, ends, RANKS),
+        charts.histograms("histograms", "Scores by version", scores, *given, lower=lower),
+        charts.histograms("ranks", "Ranks by version", ranks, *given, values, ends, RANKS),
     ]
 
 
 def caption_ranks(scores: pd.DataFrame, lower: Collection[str]) -> pd.Series[float]:
-    """The rank of each score of `histogram_table` among all captions, 1 the worst; equal scores
+    """The rank of each score of a metric among those of all captions, 1 the worst; equal scores
     have their mean rank. `lower` are the metrics of which lower scores are better."""
     values = scores["score"].where(~scores["metric"].isin(lower), -scores["score"])
     return values.groupby(scores["metric"]).rank()

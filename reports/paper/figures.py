@@ -1,21 +1,20 @@
 """A drawing of matplotlib as SVG and PDF files, and inside a page in the page's own colours.
 
 Drawings of the same content by the same code are drawn once: their files are remembered. Nothing
-here imports matplotlib before something is drawn.
+here imports matplotlib, or reads the content, before something is drawn.
 """
 
 from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
 
-from metaeval import reports, results, runs
 from metaeval.reports.shared.figure_style import STYLE
 from metaeval.runs import files
 from metaeval.runs.remember import digest_of_code, remember
@@ -35,9 +34,10 @@ _PIXELS = 4 / 3  # of a point
 
 
 @cache
-def _code() -> str:
-    folders = [Path(room.__path__[0]).resolve() for room in (reports, results, runs)]
-    return f"drawings {digest_of_code(folders, ('matplotlib', 'pandas', 'seaborn'))}"
+def page_code() -> str:
+    """A digest of the code and the packages that make pages and their figures."""
+    rooms = ("reports", "results", "runs", "stats")
+    return f"pages {digest_of_code(rooms, ('matplotlib', 'numpy', 'pandas', 'seaborn'))}"
 
 
 class LazyFigure:
@@ -72,7 +72,7 @@ class LazyFigure:
     @cached_property
     def svg(self) -> str:
         """The SVG of the page."""
-        return remember(_code(), f"{self._content} svg", lambda: self._laid_out).decode()
+        return remember(page_code(), f"{self._content} svg", lambda: self._laid_out).decode()
 
     def file(self, form: str, title: str) -> bytes:
         """Its file in this form, with this title."""
@@ -81,7 +81,7 @@ class LazyFigure:
             _ = self._laid_out
             return _saved(self.figure, form, title)
 
-        return remember(_code(), f"{self._content} {form} {title}", save)
+        return remember(page_code(), f"{self._content} {form} {title}", save)
 
 
 def _saved(figure: Figure, form: str, title: str | None = None) -> bytes:
@@ -94,18 +94,11 @@ def _saved(figure: Figure, form: str, title: str | None = None) -> bytes:
     return out.getvalue()
 
 
-def write_figure(
-    figure: LazyFigure,
-    folder: Path,
-    stem: str,
-    title: str,
-    forms: Sequence[str] = ("svg", "pdf"),
-) -> list[Path]:
+def write_figure(figure: LazyFigure, folder: Path, stem: str, title: str) -> None:
     """Write `folder/stem.svg` and `.pdf`; the same drawing gives the same bytes."""
-    paths = [folder / f"{stem}.{form}" for form in forms]
-    for path, form in zip(paths, forms, strict=True):
-        files.atomic(path, partial(Path.write_bytes, data=figure.file(form, title)))
-    return paths
+    for form in ("svg", "pdf"):
+        content = figure.file(form, title)
+        files.atomic(folder / f"{stem}.{form}", partial(Path.write_bytes, data=content))
 
 
 def inline(drawing: LazyFigure, label: str) -> Markup:

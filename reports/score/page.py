@@ -40,8 +40,9 @@ def _histograms(run: LoadedRun) -> Block:
     table = bins.frame()
     table["score"] = (table["from"] + table["to"]) / 2
     table["set"] = "captions"
-    colours, lower = {"captions": BLUE}, run.result.lower_is_better
-    return charts.histograms("distributions", "Distributions", table, colours, lower=lower)
+    given = table["metric"].unique().tolist(), repr(bins), {"captions": BLUE}
+    lower = run.result.lower_is_better
+    return charts.histograms("distributions", "Distributions", table.copy, *given, lower=lower)
 
 
 def _captions(run: LoadedRun) -> Block:

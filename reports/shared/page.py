@@ -15,7 +15,6 @@ from markupsafe import Markup
 from metaeval.errors import InputError
 from metaeval.readers.images import open_image
 from metaeval.reports.shared import figure_style, formatting
-from metaeval.runs import files
 from metaeval.runs.print_style import style
 
 _REPORTS = Path(__file__).resolve().parents[1]
@@ -60,12 +59,6 @@ def render_page(
             script=Markup(script),
         )
     )
-
-
-def write_page(path: Path, html: str) -> Path:
-    """Write a page, whole or not at all."""
-    files.atomic(path, lambda p: p.write_text(html, encoding="utf-8", newline="\n"))
-    return path
 
 
 def inert(value: Any) -> Markup:

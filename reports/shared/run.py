@@ -16,6 +16,7 @@ from metaeval.results.files import read_info, read_result
 from metaeval.results.measured import MeasuredResult
 from metaeval.results.run import DatasetInfo, RunInfo
 from metaeval.runs import files
+from metaeval.runs.files import file_sha256
 from metaeval.runs.records import IMAGE_PATH
 
 
@@ -50,6 +51,12 @@ class LoadedRun:
         """The title of the experiment, or its name."""
         experiment = self.info.experiment
         return experiment.title if experiment is not None else self.result.experiment
+
+    def digests(self, *names: str) -> str:
+        """The SHA-256 of these files of the run, which content that is made of them is known by;
+        empty for one that is missing."""
+        paths = [self.directory / name for name in names]
+        return " ".join(file_sha256(path) if path.is_file() else "" for path in paths)
 
     @property
     def question(self) -> str:

@@ -19,8 +19,8 @@ class SweepReport(Callback):
     """Writes the sweep's page, and prints what was saved and where the page is."""
 
     def on_multirun_end(self, config: Any, **_: Any) -> None:
-        from metaeval.reports.sweep.jobs import read_jobs, saved_scores
-        from metaeval.reports.sweep.page import write_sweep
+        from metaeval.reports.sweep.page import JSON, write_sweep
+        from metaeval.results.files import read_result
 
         try:
             directory = Path(config.hydra.sweep.dir)
@@ -28,5 +28,5 @@ class SweepReport(Callback):
         except MetaevalError as error:
             log.warning("the sweep could not be gathered: %s", error)
         else:
-            print(saved_scores(read_jobs(directory).finished))
+            print(read_result(directory / JSON).facts.get("Scores", ""))
             print(path)

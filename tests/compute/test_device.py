@@ -186,15 +186,19 @@ def test_a_network_is_loaded_once_a_run() -> None:
     assert load_once("a", load) is not load_once("a", load)
     with keep_networks():
         first = load_once("a", load)
+        large = load_once("c", load, by_runs=True)
+        assert load_once("c", load, by_runs=True) is not large
         with keep_networks():  # a run within a run shares
             assert load_once("a", load) is first
+            large = load_once("c", load, by_runs=True)
+            assert load_once("c", load, by_runs=True) is large
         assert load_once("a", load) is first
         assert load_once(("b", 1), load) is not first
         release("b")  # by the first part of its key; the rest stays
         assert [load_once("a", load), load_once(("b", 1), load)] == [first, loaded[-1]]
     with keep_networks():
         assert load_once("a", load) is not first
-    assert len(loaded) == 6
+    assert len(loaded) == 9
 
 
 @pytest.fixture(params=[1, 3])

@@ -12,6 +12,7 @@ from matplotlib.colors import to_hex
 from metaeval.errors import ConfigError
 from metaeval.experiments.score.parts import histogram
 from metaeval.reports.blocks import charts
+from metaeval.reports.blocks.texts import Block
 from metaeval.reports.measured import write_report
 from metaeval.results.files import write_info, write_result
 from metaeval.results.measured import Extra, MeasuredResult, PublishedValues
@@ -62,12 +63,17 @@ def test_the_answer_is_at_most_three_sentences_and_tables_have_marks(tmp_path: P
     assert rows["accuracy, published"].tolist() == ["88.0", "–", "–", "–"]
 
 
+def histograms(key: str, table: pd.DataFrame, colours: dict[str, str], **options: Any) -> Block:
+    metrics = table["metric"].unique().tolist()
+    return charts.histograms(key, "Scores", table.copy, metrics, "", colours, **options)
+
+
 def test_a_histogram_has_a_panel_for_each_metric() -> None:
     table = pd.DataFrame(
         {"metric": ["A"] * 4 + ["B"] * 4, "set": ["x", "y"] * 4, "score": range(8)}
     )
     colours = {"x": "#1f4f8f", "y": "#a8322a"}
-    block = charts.histograms("scores", "Scores", table, colours, lower={"B"})
+    block = histograms("scores", table, colours, lower={"B"})
     axes = [a for a in block.figures["scores"].figure.axes if a.get_visible()]
     assert [a.get_title() for a in axes] == ["A", "B\na lower score is better"]
     assert [text.get_text() for text in block.figures["scores"].figure.legends[0].texts] == [
@@ -75,7 +81,7 @@ def test_a_histogram_has_a_panel_for_each_metric() -> None:
         "y",
     ]
     assert all(len(a.lines) + len(a.collections) == 2 for a in axes)
-    (stem,) = charts.histograms("scores-x/../../PWN", "S", table, {"x": "#1f4f8f"}).figures
+    (stem,) = histograms("scores-x/../../PWN", table, {"x": "#1f4f8f"}).figures
     assert Path(stem).name == stem
 
 
@@ -83,7 +89,7 @@ def test_histograms_count_in_the_colours_of_the_legend() -> None:
     """Rows that are bins have their counts as heights."""
     columns = {"metric": "A", "set": ["x", "x", "y"], "score": [0.0, 1, 1], "count": [3, 4, 5]}
     colours = {"x": "#1f4f8f", "y": "#a8322a"}
-    block = charts.histograms("scores", "Scores", pd.DataFrame(columns), colours)
+    block = histograms("scores", pd.DataFrame(columns), colours)
     figure = block.figures["scores"].figure
     heights = {to_hex(line.get_color()): max(line.get_ydata()) for line in figure.axes[0].lines}
     assert heights == {colours["x"]: 4, colours["y"]: 5}
@@ -100,7 +106,7 @@ def test_panels_behind_the_twelfth_are_folded() -> None:
     table = pd.DataFrame({"metric": names * 2, "set": "x", "score": range(30)})
     values = {name: f"ρ {name}" for name in names}
     with print_style(PrintStyle(highlight=["M3"])):
-        block = charts.histograms("ranks", "Ranks", table, {"x": "#1f4f8f"}, values, (0, 30))
+        block = histograms("ranks", table, {"x": "#1f4f8f"}, values=values, ends=(0, 30))
         drawn = {stem: each.figure for stem, each in block.figures.items()}
     titles = {stem: [a.get_title() for a in figure.axes] for stem, figure in drawn.items()}
     assert titles == {
@@ -120,7 +126,7 @@ def test_scores_that_differ_by_rounding_alone_are_drawn() -> None:
     """numpy cannot divide what lies between .3 and .1 + .2 into bins."""
     scores = np.array([0.1 + 0.2, 0.3] * 8)
     table = pd.DataFrame({"metric": "A", "set": "x", "score": scores})
-    block = charts.histograms("scores", "Scores", table, {"x": "#1f4f8f"})
+    block = histograms("scores", table, {"x": "#1f4f8f"})
     assert [a.get_title() for a in block.figures["scores"].figure.axes] == ["A"]
     for levels in (2, 16):
         ratings = np.arange(16) % levels

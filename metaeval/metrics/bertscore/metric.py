@@ -265,7 +265,7 @@ class BertScorer(EncodingScorer):
         self._kept = {*references, *self.dataset.human}  # these come again, of other images
 
     def _encoded(self) -> EncodedSentences:
-        """The sentences that all scorers of this network share; with idf its own.
+        """The sentences that this network's scorers of several runs share; with idf its own.
 
         The same captions come again with other references (PASCAL-50S draws them), and the same
         references with other captions.
@@ -274,7 +274,7 @@ class BertScorer(EncodingScorer):
         if self.metric.idf:
             return EncodedSentences(self.encoder, memory, self._corpus())
         key = ("encoded sentences", self.encoder, memory)
-        return load_once(key, lambda: EncodedSentences(self.encoder, memory))
+        return load_once(key, lambda: EncodedSentences(self.encoder, memory), by_runs=True)
 
     def _corpus(self) -> list[str]:
         """The sentences over which the idf of a token is counted."""

@@ -17,7 +17,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.compute.device import fill_rows, group_rows_by_keys, inference
+from metaeval.compute.device import (
+    fill_rows,
+    group_rows_by_keys,
+    inference,
+    return_free_memory,
+)
 from metaeval.text.transformers.encoder import TextEncoder
 
 if TYPE_CHECKING:
@@ -111,7 +116,11 @@ class EncodedSentences:
         self._encoder.encode(ids, keep, alone=alone)
 
     def trim(self, but: Container[str]) -> None:
-        """Drop sentences until the rest fits the memory: the newest first, these texts last."""
+        """Drop sentences until the rest fits the memory: the newest first, these texts last.
+
+        What encoding has freed goes back to the system.
+        """
+        return_free_memory()
         size = sum(sentence.vectors.nbytes for sentence in self._encoded.values())
         newest = list(reversed(self._encoded))
         for text in sorted(newest, key=lambda text: text in but):

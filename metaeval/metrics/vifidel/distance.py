@@ -27,8 +27,9 @@ import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
-from importlib import import_module
+from importlib.metadata import distribution
 from itertools import pairwise
+from runpy import run_path
 from typing import NamedTuple
 
 import numpy as np
@@ -45,8 +46,9 @@ _WORD = re.compile(r"(?u)\b\w\w+\b")
 
 
 def stop_words() -> frozenset[str]:
-    """scikit-learn's English list."""
-    words: frozenset[str] = import_module("sklearn.feature_extraction.text").ENGLISH_STOP_WORDS
+    """scikit-learn's English list, from its file: the package takes a second to import."""
+    file = distribution("scikit-learn").locate_file("sklearn/feature_extraction/_stop_words.py")
+    words: frozenset[str] = run_path(str(file))["ENGLISH_STOP_WORDS"]
     return words
 
 

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import bdtr
+import scipy  # whose parts are slow to import: each is, at its first use
 
 from metaeval.stats.resampling.bootstrap import (
     Buffers,
@@ -120,7 +120,7 @@ def _of_set(
         (n - above - below) / n,
         float(wins.mean()),
         ci,
-        min(1.0, 2 * float(bdtr(min(above, below), above + below, 0.5))),
+        min(1.0, 2 * float(scipy.special.bdtr(min(above, below), above + below, 0.5))),
         float(some.mean()),
         cost_ci,
         float(some.mean()) / spread if spread > 1e-12 else nan,

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtri
+import scipy  # whose parts are slow to import: each is, at its first use
 
 from metaeval.errors import InputError
 from metaeval.stats.correlation.kendall import ties
@@ -341,5 +341,7 @@ def _mean(per_image: Floats, lowest: float, confidence: float) -> IntervalEstima
     mean = float(known.mean())
     if len(known) < MIN_UNITS:
         return IntervalEstimate(mean, nan, nan)
-    half = float(ndtri((1 + confidence) / 2) * known.std(ddof=1) / np.sqrt(len(known)))
+    half = float(
+        scipy.special.ndtri((1 + confidence) / 2) * known.std(ddof=1) / np.sqrt(len(known))
+    )
     return IntervalEstimate(mean, max(mean - half, lowest), min(mean + half, 1.0))

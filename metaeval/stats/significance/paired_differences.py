@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtri, stdtr, stdtrit
+import scipy  # whose parts are slow to import: each is, at its first use
 
 from metaeval.errors import InputError
 from metaeval.stats.correlation.correlations import pearson
@@ -127,11 +127,13 @@ def student(
     size = abs(difference)
     p = 1.0
     if size > _SAME:
-        p = 2 * float(stdtr(df, -size / error)) if error > _SAME else 0.0
+        p = 2 * float(scipy.special.stdtr(df, -size / error)) if error > _SAME else 0.0
     if p < least:
         p = least
-        error = max(error, size / -float(stdtrit(df, least / 2))) if least < 1 else error
-    half = -float(stdtrit(df, (1 - confidence) / 2)) * error
+        error = (
+            max(error, size / -float(scipy.special.stdtrit(df, least / 2))) if least < 1 else error
+        )
+    half = -float(scipy.special.stdtrit(df, (1 - confidence) / 2)) * error
     return StudentTest(difference - half, difference + half, p)
 
 
@@ -144,7 +146,7 @@ def detectable_difference(error: float, alpha: float = 0.05, power: float = 0.8)
     >>> round(detectable_difference(0.01), 4)
     0.028
     """
-    return (_edge(alpha) + float(ndtri(power))) * error
+    return (_edge(alpha) + float(scipy.special.ndtri(power))) * error
 
 
 def images_needed(
@@ -167,7 +169,7 @@ def _edge(alpha: float) -> float:
     """The quantile z_{1 − α/2} of the normal law."""
     if not 0 < alpha < 1:
         raise InputError(f"{alpha} is not in (0, 1)", field="alpha")
-    return float(-ndtri(alpha / 2))
+    return float(-scipy.special.ndtri(alpha / 2))
 
 
 class Williams(NamedTuple):
@@ -254,7 +256,7 @@ def williams(r1: float, r2: float, r12: float, n: int) -> Williams:
     if abs(r1 - r2) < _SAME:
         return Williams(0.0, df, 1.0, r1 - r2, error)
     t = 2 * half / error if error else copysign(inf, half)
-    return Williams(t, df, float(2 * stdtr(df, -abs(t))), r1 - r2, error)
+    return Williams(t, df, float(2 * scipy.special.stdtr(df, -abs(t))), r1 - r2, error)
 
 
 def williams_test(a: npt.ArrayLike, b: npt.ArrayLike, human: npt.ArrayLike) -> Williams:
@@ -286,7 +288,7 @@ def williams_interval(
     [-0.097, 0.811, 0.099]
     """
     test = williams_test(a, b, human)
-    half = -float(stdtrit(test.df, (1 - confidence) / 2)) * test.error
+    half = -float(scipy.special.stdtrit(test.df, (1 - confidence) / 2)) * test.error
     return StudentTest(test.difference - half, test.difference + half, test.p_two_sided)
 
 

@@ -16,6 +16,7 @@ from lxml.html import document_fromstring
 
 from metaeval.errors import InputError
 from metaeval.reports.blocks import charts
+from metaeval.reports.graded import browser
 from metaeval.reports.graded.browser import CLOSE, MID, OPEN, mark_edits, remove_marks
 from metaeval.reports.graded.page import caption_ranks
 from metaeval.reports.measured import write_report
@@ -86,8 +87,9 @@ def test_same_files_same_bytes_figures_too(run: Path) -> None:
 
 def test_figures_are_drawn_once_for_equal_data(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is remembered are the bytes that are drawn; another score is drawn anew."""
-    draw, drawn = charts._figure, []
+    draw, read, drawn = charts._figure, browser._read_run_captions, []
     monkeypatch.setattr(charts, "_figure", lambda *size: drawn.append(size) or draw(*size))
+    monkeypatch.setattr(browser, "_read_run_captions", lambda r: drawn.append(r) or read(r))
     with remembering(MemoryStore()):
         plain, once = written(run), len(drawn)
         assert (written(run), len(drawn)) == (plain, once)
@@ -95,6 +97,10 @@ def test_figures_are_drawn_once_for_equal_data(run: Path, monkeypatch: pytest.Mo
         table.loc[0, "score"] += 0.5
         results.write_table(run / results.SCORES, table)
         other = written(run)
+        captions = results.read_run_table(run / results.CAPTIONS)
+        captions.loc[0, "caption"] += " edited"
+        results.write_table(run / results.CAPTIONS, captions)
+        assert written(run)["report.html"] != other["report.html"]
     names = ("histograms.svg", "ranks.pdf", "ranking.svg")
     assert [other[name] == plain[name] for name in names] == [False, False, True]
     assert len(drawn) > once > 0
