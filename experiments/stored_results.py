@@ -1,5 +1,5 @@
-"""Results that an earlier run computed from the same data, scores, options and code, its corrupted
-captions, and its scores of further corruption seeds.
+"""Results that an earlier run computed from the same data, scores, options and code, and its scores
+of further corruption seeds.
 
 In a repeated run of many replicates the statistics take longer than everything else.
 """
@@ -42,13 +42,13 @@ def statistics_of(
         return b"\n".join([result.model_dump_json().encode(), resampled_bytes(result.resampled)])
 
     content = _content(experiment, data, scores, record)
-    made = stored(record, f"results of {experiment.name}", content, compute)
+    made = _stored(record, f"results of {experiment.name}", content, compute)
     text, _, replicates = made.partition(b"\n")
     result = MeasuredResult.model_validate_json(text)
     return result.model_copy(update={"resampled": resampled_rows(replicates)})
 
 
-def stored(record: RunRecord, what: str, content: str, compute: Callable[[], bytes]) -> bytes:
+def _stored(record: RunRecord, what: str, content: str, compute: Callable[[], bytes]) -> bytes:
     """What `compute` returns, from the run's store where the same code made it of this content."""
     with open_store(record.config) as store, remembering(store):
         return remember(f"{what} {code_digest()}", content, compute)
@@ -72,7 +72,7 @@ def write_seed_scores(
         return path.read_bytes() if lasting else b""
 
     content = f"{_content(experiment, data, scored, record)} {[each.key for each in scored]}"
-    if known := stored(record, "seeds", content, compute):
+    if known := _stored(record, "seeds", content, compute):
         atomic(path, lambda p: p.write_bytes(known))
 
 

@@ -9,7 +9,6 @@ Their tables are on MS-COCO val2017: 5,000 images, the first caption as Human, f
 run is comparable only with the same images, sets and rules.
 """
 
-import json
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -37,11 +36,11 @@ from metaeval.experiments import (
     ToScore,
     fill_sentences,
     require_captions,
+    write_dataset,
 )
 from metaeval.experiments.graded.statistics import statistics
-from metaeval.experiments.record import dataset_info, write_references, write_versions
 from metaeval.experiments.scores import score_all, scored_columns, write_scores
-from metaeval.experiments.stored_results import stored, write_seed_scores
+from metaeval.experiments.stored_results import write_seed_scores
 from metaeval.options import Rate, did_you_mean, problems
 from metaeval.papers.expected import values_of
 from metaeval.results.graded import leading_column
@@ -90,8 +89,6 @@ PRESETS: dict[str, tuple[dict[str, str], dict[str, object]]] = {
         {"rates": [0.25, 0.5, 1.0], "derange": False, "punctuation": "moves"},
     ),
 }
-# the corruptions that read nothing but captions: what they make of the same ones is stored
-READ_CAPTIONS = "metaeval.corruptions.graded."
 CEILING_COLUMN = ScoreColumn(CEILING, bounds=(0.0, float("inf")), control=True)
 COMPARED_SEEDS = 5
 # what four more seeds cost little of: METEOR would take minutes more, SPICE an hour
@@ -193,24 +190,10 @@ class Graded(
         return replace(dataset.subset(kept), notes=(*dataset.notes, note))
 
     def write_versions(self, data: CaptionDataset, record: RunRecord) -> None:
-        corruptions, seed = self.corruptions(record.config), record.config.seed
-        path = record.out / files.CAPTIONS
-
-        def compute() -> bytes:
-            write_versions(record.out, versions(data, corruptions, seed))
-            facts = {k: fact for each in corruptions for k, fact in each.facts().items()}
-            return b"\n".join([json.dumps(facts).encode(), path.read_bytes()])
-
-        made_by = [(type(each), dict(each.parameters)) for each in corruptions]
-        content = repr((seed, made_by, data.image_ids, data.human, data.pool_ids, data.pool))
-        lasting = all(kind.__module__.startswith(READ_CAPTIONS) for kind, _ in made_by)
-        made = stored(record, "captions", content, compute) if lasting else compute()
-        facts, _, table = made.partition(b"\n")
-        files.atomic(path, lambda p: p.write_bytes(table))
-        write_references(record.out, data, record.config)
+        corruptions = self.corruptions(record.config)
+        write_dataset(record, data, versions(data, corruptions, record.config.seed))
         record.update(
-            dataset=dataset_info(data),
-            corruption=json.loads(facts),
+            corruption={k: fact for each in corruptions for k, fact in each.facts().items()},
             published=self.published(data, record.config),
         )
 
