@@ -231,6 +231,9 @@ def _images_with_long_texts(captions: pd.DataFrame, dataset: CaptionDataset) -> 
     return long
 
 
+_OTHER_SIGNATURE = "its signature differs when it is bound to a part of the images"
+
+
 def explain_captions(
     name: str,
     metric: Metric,
@@ -254,7 +257,7 @@ def explain_captions(
                 return None
             if scorer.signatures != scored.signatures:
                 # the explanations would be of other scores than those of this run
-                raise MetaevalError("its signature differs when bound to a part of the images")
+                raise MetaevalError(_OTHER_SIGNATURE)
             return _cached_explanations(scorer, captions, image_index, store)
     except Exception as error:
         log.debug("no explanations of %s", name, exc_info=True)

@@ -344,8 +344,11 @@ def _with_search(scored: MetricScores, outcome: AttackOutcome | None) -> MetricS
     """The scores of the result with what the searches took added."""
     if outcome is None:
         return scored
-    n, seconds = scored.n_scored + outcome.computed, scored.seconds + outcome.seconds
-    return replace(scored, n_scored=n, seconds=seconds)
+    return replace(
+        scored,
+        n_scored=scored.n_scored + outcome.computed,
+        seconds=scored.seconds + outcome.seconds,
+    )
 
 
 def _human(text: str) -> Version:

@@ -223,16 +223,15 @@ def examples_block(run: LoadedRun, options: PageOptions, others: Sequence[Block]
         )
         return Block("examples", "Examples", html, levels=len(sets), embedded=True)
 
-    empty = html_of(run, [*others, block(Embedded())])
-    room = options.max_bytes - len(empty.encode())
-    room -= room % 1000  # times of stages, in the page, have more or fewer digits
-
-    def compute() -> bytes:
-        embedded = embed(captions(), options.explanations, room, leading_column(metrics))
-        return json.dumps(embedded).encode()
-
-    made_of = f"{run.digests(*SOURCES)} {options.explanations} {room}"
-    return block(Embedded(*json.loads(remember(page_code(), made_of, compute))))
+    rest = len(html_of(run, [*others, block(Embedded())]).encode())
+    # whole thousands: the times of stages, in the page, have more or fewer digits
+    limits = options.explanations, (options.max_bytes - rest) // 1000 * 1000
+    embedded = remember(
+        page_code(),
+        f"{run.digests(*SOURCES)} {limits}",
+        lambda: json.dumps(embed(captions(), *limits, leading_column(metrics))).encode(),
+    )
+    return block(Embedded(*json.loads(embedded)))
 
 
 def opening_column(metrics: Sequence[MetricResult], run: LoadedRun) -> str | None:

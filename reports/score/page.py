@@ -41,8 +41,9 @@ def _histograms(run: LoadedRun) -> Block:
     table["score"] = (table["from"] + table["to"]) / 2
     table["set"] = "captions"
     given = table["metric"].unique().tolist(), repr(bins), {"captions": BLUE}
-    lower = run.result.lower_is_better
-    return charts.histograms("distributions", "Distributions", table.copy, *given, lower=lower)
+    return charts.histograms(
+        "distributions", "Distributions", table.copy, *given, lower=run.result.lower_is_better
+    )
 
 
 def _captions(run: LoadedRun) -> Block:
