@@ -3,6 +3,7 @@
 Run as a program, without the rest of metaeval.
 """
 
+import gc
 import io
 import pickle
 import sys
@@ -36,4 +37,5 @@ def variables(raw: bytes) -> dict[str, Any] | str:
 
 
 if __name__ == "__main__":
+    gc.disable()  # hundreds of thousands of structs live until the end
     pickle.dump(variables(sys.stdin.buffer.read()), sys.stdout.buffer)

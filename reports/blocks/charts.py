@@ -1,6 +1,7 @@
 """Blocks of charts: the ranking, curves and histograms, drawn by seaborn and matplotlib.
 
-A chart is drawn twice, for wide and for narrow windows, so that nothing is cut off on a phone.
+A chart is drawn twice, for wide and for narrow windows, so that nothing is cut off on a phone;
+what is folded is drawn once, and scrolls there.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ MOST_TICKS = 8  # of an axis with a tick for each number
 FAR = 30.0  # an axis whose ends are further apart than this factor is logarithmic
 LONG_TITLE = 24  # characters of a line of a small panel's title
 MOST_PANELS = 12  # small ones that are not folded
+MORE = "-more"
 FURTHER = Markup("<details><summary>{} further</summary>{}</details>")
 
 
@@ -395,11 +397,12 @@ def _panels(
         return figure
 
     drawn = {name: names[name] for name in first}
-    block = _chart(key, title, draw, f"{content} {height} {drawn}", title, note)
+    made_of, is_folded = f"{content} {height} {drawn}", key.endswith(MORE)
+    block = _chart(key, title, draw, made_of, title, note, is_folded)
     if not further:
         return block
     others = {name: names[name] for name in further}
-    more = _panels(f"{key}-more", title, others, fill, content, height, note, colours)
+    more = _panels(key + MORE, title, others, fill, content, height, note, colours)
     folded = FURTHER.format(len(further), more.html)
     return block._replace(html=block.html + folded, figures={**block.figures, **more.figures})
 
@@ -425,12 +428,13 @@ def _chart(
     folded: bool = False,
     stem: str = "",
 ) -> Block:
-    """The block of a figure that `draw` makes of a width, and of nothing else but `content`."""
+    """The block of a figure that `draw` makes of a width, and of nothing else but `content`; what
+    is folded is drawn for wide windows alone."""
     stem = file_stem(stem or key)
-    narrow, wide = (
+    wide, *others = (
         LazyFigure(partial(draw, width), f"{key} {width} {print_style.style().highlight} {content}")
-        for width in (NARROW, WIDE)
+        for width in ((WIDE,) if folded else (WIDE, NARROW))
     )
-    texts = {"narrow": inline(narrow, label), "wide": inline(wide, label)}
-    html = rendered("chart.html.j2", **texts, note=note, stem=stem)
+    drawn = [inline(figure, label) for figure in (*others, wide)]
+    html = rendered("chart.html.j2", drawn=drawn, note=note, stem=stem)
     return Block(key, title, html, folded=folded, figures={stem: wide})
