@@ -76,15 +76,6 @@ def fit(method: str, differences: Floats, weights: Floats) -> FittedWeights:
     return FittedWeights(METHODS[method](differences / scales, share), scales)
 
 
-def _equal(x: Floats, share: Floats) -> Floats:
-    return np.ones(x.shape[1])
-
-
-def _best(x: Floats, share: Floats) -> Floats:
-    """The one column that is right most often."""
-    return np.eye(x.shape[1])[int(np.argmax(share @ credit(x)))]
-
-
 def _mirrored(x: Floats, share: Floats) -> tuple[Floats, Floats, Floats]:
     return np.concatenate([x, -x]), np.repeat([1.0, -1.0], len(x)), np.tile(share, 2)
 
@@ -143,8 +134,9 @@ def _forward(x: Floats, share: Floats) -> Floats:
 
 BEST = "best part"
 METHODS: Mapping[str, Fitted] = {
-    BEST: _best,
-    "equal": _equal,
+    # the one column that is right most often
+    BEST: lambda x, share: np.eye(x.shape[1])[int(np.argmax(share @ credit(x)))],
+    "equal": lambda x, share: np.ones(x.shape[1]),
     "ridge": _ridge,
     "nnls": _nnls,
     "pls": _pls,

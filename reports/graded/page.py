@@ -72,8 +72,7 @@ def _histograms_by_version(run: LoadedRun, names: Sequence[str]) -> list[Block]:
     def ranks() -> pd.DataFrame:
         return scores().assign(score=caption_ranks(scores(), lower))
 
-    content = f"{run.digests(files.SCORES)} {sorted(lower)}"
-    given = ([*metrics], content, colours)
+    given = ([*metrics], f"{run.digests(files.SCORES)} {sorted(lower)}", colours)
     return [
         charts.histograms("histograms", "Scores by version", scores, *given, lower=lower),
         charts.histograms("ranks", "Ranks by version", ranks, *given, values, ends, RANKS),

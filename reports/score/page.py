@@ -40,9 +40,14 @@ def _histograms(run: LoadedRun) -> Block:
     table = bins.frame()
     table["score"] = (table["from"] + table["to"]) / 2
     table["set"] = "captions"
-    given = table["metric"].unique().tolist(), repr(bins), {"captions": BLUE}
     return charts.histograms(
-        "distributions", "Distributions", table.copy, *given, lower=run.result.lower_is_better
+        "distributions",
+        "Distributions",
+        table.copy,
+        table["metric"].unique().tolist(),
+        repr(bins),
+        {"captions": BLUE},
+        lower=run.result.lower_is_better,
     )
 
 
