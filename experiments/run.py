@@ -65,7 +65,7 @@ ADDED = "controls, which metrics must beat, were added: {}; controls=[] leaves t
 _JUDGE = "metaeval.metrics.judge.metric"  # the module that a run with a judge has loaded
 # what the stages around the metrics usually take on two cores, for the line of progress; the last
 # two are those of a run with a report
-_USUAL_SECONDS = (("captions", 2.0), ("statistics", 15.0), ("explanations", 2.5), ("report", 5.0))
+_USUAL_SECONDS = (("captions", 2.0), ("statistics", 8.0), ("explanations", 2.5), ("report", 5.0))
 
 
 def run_configured(config: DictConfig, out: Path) -> Outcome:

@@ -236,7 +236,7 @@ class BertScorer(EncodingScorer):
     """
 
     metric: BertScore
-    usual_ms = 4.0
+    usual_ms = 2.3
 
     def __init__(
         self,

@@ -54,6 +54,7 @@ from metaeval.weights.pretrained import training_facts
 log = logging.getLogger(__name__)
 
 _NO_IMAGE = b"no image"
+SMALL_MS = 0.6  # of a caption, by the small network of the scenes
 _CHUNK = 2048  # vectors computed between two writes: what a killed run may lose
 
 
@@ -92,6 +93,7 @@ class ClipScorer(Scorer):
         super().__init__([metric.column_of(weights)], settings)
         if weights.tag == SCENES:
             self.training = training_facts(pretrained.read_card(SCENES_CLIP))
+            self.usual_ms = SMALL_MS  # type: ignore[misc]
         self.metric, self.dataset = metric, dataset
         self._store, self._weights = store or MemoryStore(), weights
         identity = "|".join(f"{key}:{value}" for key, value in network.items())

@@ -243,7 +243,7 @@ class Faier(Metric):
 class FaierScorer(RegionScorer):
     """FAIEr with the images and references of a dataset."""
 
-    usual_ms = 0.5
+    usual_ms = 0.3
     explanation_version = 2  # its values are named by columns, which say what is seen since
 
     def __init__(

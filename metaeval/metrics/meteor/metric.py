@@ -425,7 +425,7 @@ class MeteorScorer(SummableScorer):
 
     metric: Meteor
 
-    usual_ms = 1.0
+    usual_ms = 0.3
     runs_in_subprocess = True
     batch_size = 50_000
     fixed_cost = True  # the paraphrase table is read again where a call has new words

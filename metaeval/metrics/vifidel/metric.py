@@ -335,7 +335,7 @@ class Vifidel(Metric):
 class VifidelScorer(Scorer):
     """VIFIDEL of captions of the images of a dataset."""
 
-    usual_ms = 0.4
+    usual_ms = 0.2
     explanation_version = 2  # its plans are named by columns, which say what is seen since
     batch_size = 50_000
     counted = MappingProxyType(
