@@ -29,6 +29,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib.metadata import distribution
 from itertools import pairwise
+from pathlib import Path
 from runpy import run_path
 from typing import NamedTuple
 
@@ -47,7 +48,8 @@ _WORD = re.compile(r"(?u)\b\w\w+\b")
 
 def stop_words() -> frozenset[str]:
     """scikit-learn's English list, from its file: the package takes a second to import."""
-    file = distribution("scikit-learn").locate_file("sklearn/feature_extraction/_stop_words.py")
+    package = Path(str(distribution("scikit-learn").locate_file("sklearn")))
+    file = package.joinpath("feature_extraction", "_stop_words.py")
     words: frozenset[str] = run_path(str(file))["ENGLISH_STOP_WORDS"]
     return words
 
