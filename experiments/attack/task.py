@@ -242,8 +242,10 @@ class Attack(
                     severity="critical", harm=trial.draft.harm, edits=edits,
                 )  # fmt: skip
                 rows.append((data.image_ids[i], version))
-        people = zip(data.image_ids, data.human, strict=True)
-        return [*rows, *((i, replace(_human(text), level=1)) for i, text in people)]
+        return rows + [
+            (i, replace(_human(text), level=1))
+            for i, text in zip(data.image_ids, data.human, strict=True)
+        ]
 
     def statistics(
         self, data: CaptionDataset, scores: AttackScores, record: RunRecord

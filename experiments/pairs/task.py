@@ -404,23 +404,7 @@ def _extras(
     order = [c.name for c in whole]
     tables = list(zip(data.comparisons, by_kind, strict=True))
     yield from (_matrix(data, c, of, order) for c, of in tables)
-    best = (
-        {
-            **({"comparison": comparison} if len(data.comparisons) > 1 else {}),
-            "kind": kind,
-            "pairs": int(data.sample.groups[kind].sum()),
-            "best control": entry.control,
-            "its accuracy": entry.control_value,
-            "best metric": entry.best,
-            "accuracy of the best": entry.best_value,
-            "metrics above the control": f"{len(entry.above)} of {len(entry.comparisons)}",
-            "shows": entry.shows,
-        }
-        for comparison in data.comparisons
-        for kind in data.sample.groups
-        if (entry := measured.controls.get(measure_key(comparison, kind)))
-    )
-    yield Extra.of("controls", "Metrics against the best control of each kind", best)
+    yield _controls_table(data, measured)
     if data.rows is not None:
         yield from (_matrix(data, c, of, order, after) for c, of in tables)
     ties = [
@@ -515,6 +499,29 @@ def _matrix(
         records,
         kind="matrix",
         folded=bool(after),
+    )
+
+
+def _controls_table(data: ScoredPairs, measured: Measurements) -> Extra:
+    return Extra.of(
+        "controls",
+        "Metrics against the best control of each kind",
+        (
+            {
+                **({"comparison": comparison} if len(data.comparisons) > 1 else {}),
+                "kind": kind,
+                "pairs": int(data.sample.groups[kind].sum()),
+                "best control": entry.control,
+                "its accuracy": entry.control_value,
+                "best metric": entry.best,
+                "accuracy of the best": entry.best_value,
+                "metrics above the control": f"{len(entry.above)} of {len(entry.comparisons)}",
+                "shows": entry.shows,
+            }
+            for comparison in data.comparisons
+            for kind in data.sample.groups
+            if (entry := measured.controls.get(measure_key(comparison, kind)))
+        ),
     )
 
 

@@ -122,7 +122,6 @@ def gathered(
     seeds = {seed: judge(again) for seed, again in (reruns or {}).items()}
     items = {r.id: r.result.dataset == DEMONSTRATION for r in runs if r.result is not None}
     changes = robustness(made, rules, items, seeds)
-    every = [(use, made[use.id]) for use in uses.uses]
     datasets = sorted({run.result.dataset for run in runs if run.result is not None})
     return MeasuredResult(
         experiment="trust",
@@ -135,19 +134,29 @@ def gathered(
         },
         metrics=_entries(runs, columns, metrics or {}),
         declared=(),
-        extras=(
-            Extra.of("uses", "Answers", [_use(use, of, baselines) for use, of in every]),
-            Extra.of("own", "Your metric", _own(every, own)),
-            Extra.of("others", "On other tests", _others(every), folded=True),
-            Extra.of("silent", "Tests that do not count", _silent(every), folded=True),
-            Extra.of("robustness", "Words that change", changes, folded=True),
-            Extra.of("items", "Battery", [_item(run) for run in runs], folded=True),
-            Extra.of("cells", "Skills and tests", _cells(every), kind="data"),
-            Extra.of("evidence", "Evidence", _evidence(every), kind="data"),
-            Extra.of("examples", "Captions", _examples(every), kind="data"),
-        ),
+        extras=_extras([(use, made[use.id]) for use in uses.uses], runs, own, baselines, changes),
         notes=tuple(fill_sentences(NOTES, rules=rules)),
         caveat=DRAWN if datasets == [DEMONSTRATION] else "",
+    )
+
+
+def _extras(
+    every: Every,
+    runs: Sequence[ItemRun],
+    own: Sequence[str],
+    baselines: Sequence[str],
+    changes: Sequence[Mapping[str, Any]],
+) -> tuple[Extra, ...]:
+    return (
+        Extra.of("uses", "Answers", [_use(use, of, baselines) for use, of in every]),
+        Extra.of("own", "Your metric", _own(every, own)),
+        Extra.of("others", "On other tests", _others(every), folded=True),
+        Extra.of("silent", "Tests that do not count", _silent(every), folded=True),
+        Extra.of("robustness", "Words that change", changes, folded=True),
+        Extra.of("items", "Battery", [_item(run) for run in runs], folded=True),
+        Extra.of("cells", "Skills and tests", _cells(every), kind="data"),
+        Extra.of("evidence", "Evidence", _evidence(every), kind="data"),
+        Extra.of("examples", "Captions", _examples(every), kind="data"),
     )
 
 
