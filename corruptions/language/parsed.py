@@ -170,7 +170,7 @@ def parse(text: str) -> ParsedCaption:
 
 
 def parse_all(texts: Sequence[str]) -> list[ParsedCaption]:
-    """Captions read together, five times as fast as one by one; `parse` knows them then."""
+    """Captions read together, which is faster than one by one; `parse` knows them then."""
     if len(_parsed) > _REMEMBERED:
         forget_parsed()
     new = [text for text in dict.fromkeys(texts) if text not in _parsed]

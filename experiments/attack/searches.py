@@ -106,7 +106,6 @@ def attack(
     data, index = material.dataset, np.arange(len(material.dataset), dtype=np.intp)
     first = [r[0] if r else h for h, r in zip(data.human, data.references, strict=True)]
     outcome = AttackOutcome(target.score(data.human, index), swapped.score(first, index))
-
     score = _reading_ahead(target.score, outcome.human, material)
 
     def wins(trial: Trial, i: int) -> bool:

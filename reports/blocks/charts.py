@@ -42,7 +42,6 @@ MOST_TICKS = 8  # of an axis with a tick for each number
 FAR = 30.0  # an axis whose ends are further apart than this factor is logarithmic
 LONG_TITLE = 24  # characters of a line of a small panel's title
 MOST_PANELS = 12  # small ones that are not folded
-MORE = "-more"
 FURTHER = Markup("<details><summary>{} further</summary>{}</details>")
 
 
@@ -364,6 +363,7 @@ def _panels(
     height: float,
     note: str = "",
     colours: Mapping[str, str] = MappingProxyType({}),
+    folded: bool = False,
 ) -> Block:
     """A small panel a name, filled by `fill`, with its title; those behind the first MOST_PANELS
     are folded, and a figure of their own. `colours` are the entries of the legend; `content` is
@@ -397,14 +397,13 @@ def _panels(
         return figure
 
     drawn = {name: names[name] for name in first}
-    made_of, is_folded = f"{content} {height} {drawn}", key.endswith(MORE)
-    block = _chart(key, title, draw, made_of, title, note, is_folded)
+    block = _chart(key, title, draw, f"{content} {height} {drawn}", title, note, folded)
     if not further:
         return block
     others = {name: names[name] for name in further}
-    more = _panels(key + MORE, title, others, fill, content, height, note, colours)
-    folded = FURTHER.format(len(further), more.html)
-    return block._replace(html=block.html + folded, figures={**block.figures, **more.figures})
+    more = _panels(f"{key}-more", title, others, fill, content, height, note, colours, folded=True)
+    html = block.html + FURTHER.format(len(further), more.html)
+    return block._replace(html=html, figures={**block.figures, **more.figures})
 
 
 def _arrange(figure: Figure, panels: npt.NDArray[Any], width: float, height: float) -> None:

@@ -286,7 +286,7 @@ def test_every_command_runs(page: str, command: str, folder: Path, tmp_path: Pat
         try:
             run_configured(small_config(command, folder), tmp_path / "OUT")
         except (StrictError, InputError) as error:
-            # its metrics are all downloads, or there are no files of benchmarks on this machine
+            # all its metrics need downloads, or METAEVAL_DATA is not a folder
             if (
                 "not installed" in str(error)
                 or not Path(os.environ.get("METAEVAL_DATA", "none")).is_dir()

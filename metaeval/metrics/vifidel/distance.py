@@ -47,7 +47,7 @@ _WORD = re.compile(r"(?u)\b\w\w+\b")
 
 
 def stop_words() -> frozenset[str]:
-    """scikit-learn's English list, from its file: the package takes a second to import."""
+    """scikit-learn's English list, from its file: the package is slow to import."""
     package = Path(str(distribution("scikit-learn").locate_file("sklearn")))
     file = package.joinpath("feature_extraction", "_stop_words.py")
     words: frozenset[str] = run_path(str(file))["ENGLISH_STOP_WORDS"]
