@@ -1,11 +1,11 @@
-"""Results that an earlier run computed from the same data, scores, options and code, and its scores
-of further corruption seeds.
+"""Results that an earlier run computed from the same data, scores, options and code, its corrupted
+captions, and its scores of further corruption seeds.
 
 In a repeated run of many replicates the statistics take longer than everything else.
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import cache
 from typing import Any
@@ -13,19 +13,22 @@ from typing import Any
 import pandas as pd
 from omegaconf import OmegaConf
 
-from metaeval.data.dataset import CaptionDataset
+from metaeval.corruptions.base import Corruption
+from metaeval.data.dataset import CaptionDataset, ImageId
 from metaeval.errors import MetaevalError
 from metaeval.experiments.base import MetricExperiment
-from metaeval.experiments.record import RunRecord
+from metaeval.experiments.record import RunRecord, write_versions
 from metaeval.experiments.scores import open_store
 from metaeval.results.measured import MeasuredResult
 from metaeval.results.resampled import resampled_bytes, resampled_rows
 from metaeval.runs.environment import hidden_in
-from metaeval.runs.files import SEED_SCORES, atomic, file_sha256, write_table
+from metaeval.runs.files import CAPTIONS, SEED_SCORES, atomic, file_sha256, write_table
+from metaeval.runs.records import Version
 from metaeval.runs.remember import digest_of_code, remember, remembering
 from metaeval.scoring import MetricScores
 
 _OPTIONS = ("task", "dataset", "corruption", "regions", "stats", "seed")  # of the configuration
+_READ_CAPTIONS = "metaeval.corruptions.graded."  # the corruptions that read nothing else
 _RECORDED = {"python", "packages", "dataset", "corruption", "corruptions", "published"}  # run.json
 
 
@@ -52,6 +55,35 @@ def _stored(record: RunRecord, what: str, content: str, compute: Callable[[], by
     """What `compute` returns, from the run's store where the same code made it of this content."""
     with open_store(record.config) as store, remembering(store):
         return remember(f"{what} {code_digest()}", content, compute)
+
+
+def write_corrupted(
+    data: CaptionDataset,
+    corruptions: Sequence[Corruption],
+    record: RunRecord,
+    versions: Callable[[], Iterable[tuple[ImageId, Version]]],
+) -> dict[str, object]:
+    """files.CAPTIONS with what these corruptions make of the run's captions, and their facts: from
+    the store, or as `versions` gives them.
+
+    Only of corruptions that read nothing but captions; others are applied each time.
+    """
+    path = record.out / CAPTIONS
+
+    def compute() -> bytes:
+        write_versions(record.out, versions())
+        facts = {k: fact for each in corruptions for k, fact in each.facts().items()}
+        return b"\n".join([json.dumps(facts).encode(), path.read_bytes()])
+
+    made_by = [(type(each), dict(each.parameters)) for each in corruptions]
+    read = data.image_ids, data.human, data.pool_ids, data.pool
+    lasting = all(kind.__module__.startswith(_READ_CAPTIONS) for kind, _ in made_by)
+    content = repr((record.config.seed, made_by, read))
+    made = _stored(record, "captions", content, compute) if lasting else compute()
+    facts, _, table = made.partition(b"\n")
+    atomic(path, lambda p: p.write_bytes(table))
+    known: dict[str, object] = json.loads(facts)
+    return known
 
 
 def write_seed_scores(

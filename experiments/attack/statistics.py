@@ -84,8 +84,10 @@ def _first_calls(
     def has_edits(most: int, trial: Trial, _: int) -> bool:
         return trial.draft.edits <= most
 
-    first = {name: first_successes(t, lambda t, i: True) for name, t in outcome.false.items()}
-    first[LENGTH] = first_successes(main, lambda t, i: abs(len(t.draft.words) - lengths[i]) <= 1)
+    first = {
+        **{name: first_successes(t, lambda t, i: True) for name, t in outcome.false.items()},
+        LENGTH: first_successes(main, lambda t, i: abs(len(t.draft.words) - lengths[i]) <= 1),
+    }
     return first, {k: first_successes(main, partial(has_edits, k)) for k in range(edits + 1)}
 
 

@@ -88,8 +88,7 @@ def _ridge(x: Floats, share: Floats) -> Floats:
 
 
 def _nnls(x: Floats, share: Floats) -> Floats:
-    r, target = _triangle(x, share)
-    return np.asarray(nnls(r, target)[0], float)
+    return np.asarray(nnls(*_triangle(x, share))[0], float)
 
 
 def _triangle(x: Floats, share: Floats) -> tuple[Floats, Floats]:

@@ -36,11 +36,11 @@ from metaeval.experiments import (
     ToScore,
     fill_sentences,
     require_captions,
-    write_dataset,
 )
 from metaeval.experiments.graded.statistics import statistics
+from metaeval.experiments.record import dataset_info, write_references
 from metaeval.experiments.scores import score_all, scored_columns, write_scores
-from metaeval.experiments.stored_results import write_seed_scores
+from metaeval.experiments.stored_results import write_corrupted, write_seed_scores
 from metaeval.options import Rate, did_you_mean, problems
 from metaeval.papers.expected import values_of
 from metaeval.results.graded import leading_column
@@ -190,10 +190,14 @@ class Graded(
         return replace(dataset.subset(kept), notes=(*dataset.notes, note))
 
     def write_versions(self, data: CaptionDataset, record: RunRecord) -> None:
-        corruptions = self.corruptions(record.config)
-        write_dataset(record, data, versions(data, corruptions, record.config.seed))
+        corruptions, seed = self.corruptions(record.config), record.config.seed
+        facts = write_corrupted(
+            data, corruptions, record, lambda: versions(data, corruptions, seed)
+        )
+        write_references(record.out, data, record.config)
         record.update(
-            corruption={k: fact for each in corruptions for k, fact in each.facts().items()},
+            dataset=dataset_info(data),
+            corruption=facts,
             published=self.published(data, record.config),
         )
 

@@ -350,8 +350,8 @@ def item_config(overrides: Sequence[str], outer: DictConfig, seed: int) -> DictC
 
 def _is_banked(overrides: Sequence[str], config: DictConfig) -> bool:
     """Whether the score bank has scores of an item's benchmark; none of captions made here."""
-    entries = bank_files(config.metric.bank.folder, config.paths.data)
-    return not {f"dataset={entry.benchmark}" for _, entry in entries}.isdisjoint(overrides)
+    files_of_bank = bank_files(config.metric.bank.folder, config.paths.data)
+    return any(f"dataset={entry.benchmark}" in overrides for _, entry in files_of_bank)
 
 
 def _key(config: DictConfig) -> str | None:

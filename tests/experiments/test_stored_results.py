@@ -9,8 +9,11 @@ import pandas as pd
 import pytest
 from omegaconf import OmegaConf
 
+from metaeval.data.dataset import CaptionDataset
 from metaeval.experiments import stored_results
 from metaeval.experiments.base import MetricExperiment, Pass
+from metaeval.experiments.graded import task
+from metaeval.experiments.graded.task import Graded
 from metaeval.experiments.stored_results import statistics_of, write_seed_scores
 from metaeval.results.measured import MeasuredResult
 from metaeval.results.run import CorruptionInfo, DatasetInfo, RunInfo
@@ -98,6 +101,53 @@ def test_a_result_is_computed_once_of_the_same_input(
         change.get("scores", [scored()]), record,  # type: ignore[arg-type]
     )  # fmt: skip
     assert (first.facts["n"], again.facts["n"]) == (1, computed)
+
+
+CAPTIONS = ("a man rides a brown horse", "a sunny beach near the sea", "two dogs run on the sand")
+DATA = CaptionDataset("d", (1, 2, 3), CAPTIONS, ((), (), ()))
+
+
+@pytest.mark.parametrize(
+    ("change", "made"),
+    [
+        ({}, 1),
+        ({"seed": 1}, 2),
+        ({"corruption.rates": [0.5]}, 2),
+        ({"corruption.min_count": 2}, 2),
+        ({"human": ("a dog", *CAPTIONS[1:])}, 2),
+        ({"pool": ("a dog", *CAPTIONS[1:])}, 2),
+        ({"code": "other"}, 2),
+    ],
+    ids=lambda value: ", ".join(value) if isinstance(value, dict) else None,
+)
+def test_captions_are_corrupted_once_in_the_same_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any], made: int
+) -> None:
+    target = "metaeval.corruptions.graded.replace.Replace"
+    config = OmegaConf.create(
+        {
+            "paths": {"cache": str(tmp_path / "cache")}, "cache": {"enabled": True}, "seed": 0,
+            "corruption": {"_target_": target, "rates": [0.25], "min_count": 1}, "report": {},
+        }
+    )  # fmt: skip
+    calls, facts = [], list[Any]()
+    compute = task.versions
+    monkeypatch.setattr(task, "versions", lambda *given: calls.append(given) or compute(*given))
+    record = SimpleNamespace(
+        config=config, out=tmp_path, update=lambda **fields: facts.append(fields["corruption"])
+    )
+    Graded(floor=True).write_versions(DATA, record)  # type: ignore[arg-type]
+    first = (tmp_path / files.CAPTIONS).read_bytes()
+    data = replace(DATA, **{key: text for key, text in change.items() if key in ("human", "pool")})
+    for key in change.keys() - {"human", "pool", "code"}:
+        OmegaConf.update(config, key, change[key])
+    if "code" in change:
+        monkeypatch.setattr(stored_results, "code_digest", lambda: change["code"])
+    Graded(floor=True).write_versions(data, record)  # type: ignore[arg-type]
+    assert len(calls) == made
+    if not change:
+        assert (tmp_path / files.CAPTIONS).read_bytes() == first
+        assert facts[0] == facts[1] == {"random_donors": 3, "bag_words": 15, "bag_min_count": 1}
 
 
 @pytest.mark.parametrize(
