@@ -27,10 +27,7 @@ import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
-from importlib.metadata import distribution
 from itertools import pairwise
-from pathlib import Path
-from runpy import run_path
 from typing import NamedTuple
 
 import numpy as np
@@ -47,10 +44,10 @@ _WORD = re.compile(r"(?u)\b\w\w+\b")
 
 
 def stop_words() -> frozenset[str]:
-    """scikit-learn's English list, from its file: the package is slow to import."""
-    package = Path(str(distribution("scikit-learn").locate_file("sklearn")))
-    file = package.joinpath("feature_extraction", "_stop_words.py")
-    words: frozenset[str] = run_path(str(file))["ENGLISH_STOP_WORDS"]
+    """scikit-learn's English list."""
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS  # slow to import
+
+    words: frozenset[str] = ENGLISH_STOP_WORDS
     return words
 
 
