@@ -341,14 +341,13 @@ def system_statistics(scores: Floats, given: Ratings, sample: Sample) -> dict[st
 
 def _system_tables(scores: Floats, given: Ratings, sample: Sample) -> Floats:
     """Sums of scores, sums of ratings, and captions: [3, images, systems]."""
-    rated = ~(np.isnan(scores) | np.isnan(given.mean))
-    tables = np.zeros((3, given.n_images, len(sample.systems)))
-    place = {name: k for k, name in enumerate(sample.systems)}
-    for j in np.flatnonzero(rated).tolist():
-        name = sample.judged.judged[j].system
-        if name is not None:
-            tables[:, given.image[j], place[name]] += scores[j], given.mean[j], 1
-    return tables
+    rated = ~(np.isnan(scores) | np.isnan(given.mean)) & (sample.system >= 0)
+    k, every = len(sample.systems), np.ones(len(scores))
+    cell = given.image[rated] * k + sample.system[rated]
+    sums = [
+        np.bincount(cell, part[rated], given.n_images * k) for part in (scores, given.mean, every)
+    ]
+    return np.reshape(sums, (3, given.n_images, k))
 
 
 def _system_means(tables: Floats, counts: Counts) -> tuple[Floats, Floats]:

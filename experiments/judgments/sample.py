@@ -73,13 +73,15 @@ class Sample(NamedTuple):
     """What every statistic of a run is computed on.
 
     `image` [n] is the number of each caption's image, `counts` [replicates, images] the resampled
-    images; `views` are the parts of the captions [n] that have numbers of their own.
+    images; `system` [n] the place of each caption's system among `systems`, −1 without one; `views`
+    are the parts of the captions [n] that have numbers of their own.
     """
 
     judged: Judgments
     image: npt.NDArray[np.int64]
     counts: Counts
     systems: Sequence[str]
+    system: npt.NDArray[np.int64]
     views: Mapping[str, Mask]
     ratings: Mapping[str, Ratings]
 
@@ -88,11 +90,14 @@ def sample_of(judged: Judgments, stats: DictConfig) -> Sample:
     """The ratings, images, resampled images and parts of judged captions."""
     image = image_numbers(judged)
     n_images = len(np.unique(image))
+    systems = sorted({j.system for j in judged.judged if j.system is not None})
+    place: dict[str | None, int] = {name: k for k, name in enumerate(systems)}
     return Sample(
         judged,
         image,
         bootstrap_counts(n_images, stats.replicates, stats.seed),
-        sorted({j.system for j in judged.judged if j.system is not None}),
+        systems,
+        np.array([place.get(j.system, -1) for j in judged.judged], dtype=np.int64),
         views_of(judged),
         {
             name: Ratings(*judged.rows(name), judged.means(name), image, n_images)
@@ -155,13 +160,10 @@ def fitted_controls(
     if which:
         with open_store(config) as store:
             features = _features(judged, store, text_alone=which == "text")
-    image = image_numbers(judged)
+    image, seed = image_numbers(judged), config.stats.seed
     predicted = {
-        name: {
-            control: predictions(of, judged.means(name), image, config.stats.seed)
-            for control, of in features.items()
-        }
-        for name in judged.dimensions
+        name: {control: predictions(of, means, image, seed) for control, of in features.items()}
+        for name, means in ((name, judged.means(name)) for name in judged.dimensions)
     }
     return FittedControls(features, predicted)
 

@@ -215,7 +215,7 @@ class Judgments:
     def means(self, dimension: str) -> npt.NDArray[np.float64]:
         """The mean rating of each caption (`without_rounding`), NaN where it has none."""
         ratings = (judged.human.get(dimension, ()) for judged in self.judged)
-        return without_rounding([float(np.mean(r)) if r else np.nan for r in ratings])
+        return without_rounding([sum(r) / len(r) if r else np.nan for r in ratings])
 
 
 def arrange(

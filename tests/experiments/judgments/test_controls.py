@@ -31,7 +31,7 @@ def controls_of(
     ]
     protocol = SimpleNamespace(statistic="kendall_tau_b")
     judged: Any = SimpleNamespace(protocol=protocol, higher_is_better=True, judged=captions)
-    sample = Sample(judged, given.image, counts, (), {}, {"x": given})
+    sample = Sample(judged, given.image, counts, (), given.image * 0 - 1, {}, {"x": given})
     stats = OmegaConf.create({"replicates": len(counts), "confidence": 0.95, "seed": 0})
     columns = [ScoreColumn(name, control=name in blind) for name in (*ranked, *blind)]
     fitted = FittedControls({}, {"x": {}})
