@@ -1,8 +1,11 @@
 """Fixtures and skips shared by all tests."""
 
 import os
+import subprocess
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import settings
@@ -11,6 +14,7 @@ from metaeval.cores import core_count
 from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.java.services import find_java
+from metaeval.readers import matlab
 from tests.reports.browser import EXECUTABLE, Page, chromium
 
 # The same examples on every machine and every day; METAEVAL_EXAMPLES=200 looks at others, and more.
@@ -61,6 +65,20 @@ def coco_root() -> Path:
 @pytest.fixture(scope="session")
 def val2017(coco_root: Path) -> CaptionDataset:
     return load_coco("coco_val2017", "val2017", data=coco_root)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _matlab_files_are_read_once() -> Iterator[None]:
+    """A file of MATLAB's is read by a process of its own: of equal bytes once a session."""
+
+    @cache
+    def run(command: tuple[str, ...], raw: bytes) -> subprocess.CompletedProcess[bytes]:
+        return subprocess.run(command, input=raw, capture_output=True)
+
+    with pytest.MonkeyPatch.context() as patch:
+        once = SimpleNamespace(run=lambda command, input, **_: run(tuple(command), input))
+        patch.setattr(matlab, "subprocess", once)
+        yield
 
 
 @pytest.fixture(scope="session")

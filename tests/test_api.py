@@ -373,7 +373,7 @@ def test_a_folder_of_a_trust_run_gives_its_matrix_and_your_metrics_standing(
     assert not isinstance(metaeval.load_run(tmp_path / "arena"), TrustRun)
 
 
-def test_a_run_takes_records_and_a_table(folder: Path, tmp_path: Path) -> None:
+def test_a_run_takes_a_table(folder: Path, tmp_path: Path) -> None:
     """There may be too many for an argument: they go through a file in the run's folder."""
     records = [
         {"imgid": f"i{k}", "mt": " ".join(["word"] * (1 + k % 7)), "refs": ["a word"], "stars": k}
@@ -386,13 +386,9 @@ def test_a_run_takes_records_and_a_table(folder: Path, tmp_path: Path) -> None:
         "metrics": ["length"],
         "quiet": True,
     }
-    one = metaeval.run(
-        "judgments", dataset="table", dataset__file=records, out=tmp_path / "1", **options
-    )
-    two = metaeval.run("judgments", dataset=pd.DataFrame(records), out=tmp_path / "2", **options)
-    assert all((tmp_path / name / "dataset.jsonl").is_file() for name in "12")
-    lengths = [len(record["mt"].split()) for record in records]
-    assert one.scores["score"].tolist() == two.scores["score"].tolist() == lengths
+    run = metaeval.run("judgments", dataset=pd.DataFrame(records), out=tmp_path / "OUT", **options)
+    assert (tmp_path / "OUT" / "dataset.jsonl").is_file()
+    assert run.scores["score"].tolist() == [len(record["mt"].split()) for record in records]
 
 
 def test_values_of_numpy_and_pandas_in_records_are_written_as_they_are(tmp_path: Path) -> None:
@@ -419,8 +415,11 @@ def test_values_of_numpy_and_pandas_in_records_are_written_as_they_are(tmp_path:
         {"image_id": 2, "candidate": "a dog", "human": np.inf, "references": ["b", "c"], "n": None},
         {"image_id": 3, "candidate": "a dog", "human": None, "references": None, "n": 3},
     ]
-    for given, expected in ((records, as_written), (table, rows)):
-        overrides: dict[str, Any] = {"dataset": given}
+    for overrides, expected in (
+        ({"dataset": "table", "dataset__file": records}, as_written),
+        ({"dataset": records}, as_written),
+        ({"dataset": table}, rows),
+    ):
         _write_records("judgments", overrides, tmp_path)
         lines = Path(overrides["dataset__file"]).read_text().splitlines()
         assert (overrides["dataset"], list(map(json.loads, lines))) == ("table", expected)

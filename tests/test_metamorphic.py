@@ -28,7 +28,7 @@ import metaeval
 from metaeval.config import compose_config
 from metaeval.experiments.run import run_configured
 from metaeval.overrides import override_texts
-from tests.shared import write_json, write_lines
+from tests.shared import write_captions, write_json, write_lines
 
 ROOT = Path(__file__).resolve().parents[1]
 EXPERIMENTS = sorted(path.stem for path in (ROOT / "conf/experiment").glob("*.yaml"))
@@ -413,29 +413,18 @@ def write(folder: Path, given: Input) -> None:
 
 
 def write_coco(folder: Path, rows: Records) -> None:
+    write_captions(folder / "captions.json", {row["image_id"]: row["captions"] for row in rows})
     categories = (*SUBJECTS, *THINGS)
-    images = [
-        {"id": row["image_id"], "file_name": row["image_id"], "width": 400, "height": 400}
-        for row in rows
-    ]
-    captions = [
-        {"image_id": row["image_id"], "caption": text} for row in rows for text in row["captions"]
-    ]
-    instances = [
-        {
-            "image_id": row["image_id"],
-            "category_id": categories.index(name),
-            "iscrowd": 0,
-            "bbox": box,
-        }
-        for row in rows
-        for name, *box in row["objects"]
-    ]
-    named = [{"id": k, "name": name} for k, name in enumerate(categories)]
-    for name, of_images in (("captions", captions), ("instances", instances)):
-        annotations = [{"id": k, **each} for k, each in enumerate(of_images)]
-        content = {"images": images, "categories": named, "annotations": annotations}
-        write_json(folder / f"{name}.json", content)
+    boxes = [(row["image_id"], name, box) for row in rows for name, *box in row["objects"]]
+    instances = {
+        "images": [{"id": row["image_id"], "width": 400, "height": 400} for row in rows],
+        "categories": [{"id": k, "name": name} for k, name in enumerate(categories)],
+        "annotations": [
+            {"id": k, "image_id": image, "category_id": categories.index(name), "bbox": box}
+            for k, (image, name, box) in enumerate(boxes)
+        ],
+    }
+    write_json(folder / "instances.json", instances)
 
 
 # running, and what is compared

@@ -40,39 +40,51 @@ from metaeval.schema import check_config
 
 NONSENSE: Any = {"no": ["such", "thing"]}  # no option is anything like it
 
+# where every metric would be composed and built once more
+ONE_METRIC = ("metric=[rouge_l]", "metrics=[rouge_l]", "controls=[]")
 # so that every file in conf/ is in one of them; those of an experiment or a dataset that needs no
 # further option are added below
 CONFIGURATIONS = {
     "replace": ("experiment=replace", "dataset=coco_val2017"),
     "shuffle": ("experiment=shuffle", "dataset=scenes", "regions=detector", "vectors=glove"),
     "insert": ("experiment=graded", "corruption=insert", "vectors=word2vec"),
-    "truth": ("experiment=graded", "corruption=truth_replace_count", "dataset=coco_karpathy_test"),
+    "truth": (
+        "experiment=graded",
+        "corruption=truth_replace_count",
+        "dataset=coco_karpathy_test",
+        *ONE_METRIC,
+    ),
     "bottomup": ("experiment=captioners", "regions=bottomup", "regions.file=x.npy"),
     "boxes": ("experiment=replace", "regions=file", "regions.file=x.json"),
-    "own pairs": ("experiment=pairs", "dataset=pairs", "dataset.file=x.csv"),
-    "own": ("experiment=replace", "dataset=own", "dataset.file=x.csv"),
+    "own pairs": ("experiment=pairs", "dataset=pairs", "dataset.file=x.csv", *ONE_METRIC),
+    "own": ("experiment=replace", "dataset=own", "dataset.file=x.csv", *ONE_METRIC),
     "sensitivity": ("experiment=sensitivity", "dataset=scenes", "vectors=minilm"),
-    "references": ("experiment=references", "dataset=scenes"),
-    "localisation": ("experiment=localisation", "dataset.file=x.json"),
-    "retrieval": ("experiment=retrieval", "dataset=scenes"),
-    "score": ("experiment=score", "captions=x.csv"),
-    "sample_size": ("experiment=sample_size", "dataset=scenes"),
+    "references": ("experiment=references", "dataset=scenes", *ONE_METRIC),
+    "localisation": ("experiment=localisation", "dataset.file=x.json", *ONE_METRIC),
+    "retrieval": ("experiment=retrieval", "dataset=scenes", *ONE_METRIC),
+    "score": ("experiment=score", "captions=x.csv", *ONE_METRIC),
+    "sample_size": ("experiment=sample_size", "dataset=scenes", *ONE_METRIC),
     "crowd": ("experiment=judgments", "dataset=flickr8k_cf", "vectors=file", "vectors.path=x"),
-    "fense": ("experiment=forced_choice", "dataset=fense_pairs", "dataset.file=x.json"),
-    "battles": ("experiment=arena", "dataset=battles", "dataset.file=x.csv"),
-    "caparena": ("experiment=arena", "dataset=caparena", "dataset.file=x.json"),
+    "fense": (
+        "experiment=forced_choice",
+        "dataset=fense_pairs",
+        "dataset.file=x.json",
+        *ONE_METRIC,
+    ),
+    "battles": ("experiment=arena", "dataset=battles", "dataset.file=x.csv", *ONE_METRIC),
+    "caparena": ("experiment=arena", "dataset=caparena", "dataset.file=x.json", *ONE_METRIC),
     "captioner battles": (
         "experiment=arena",
         "dataset=captioner_battles",
         "dataset.captions=x",
         "task.winner=CIDEr",
     ),
-    "attack": ("experiment=attack", "dataset=scenes"),
+    "attack": ("experiment=attack", "dataset=scenes", *ONE_METRIC),
     "combine": ("experiment=combine", "task.runs=[x]"),
     "trust": ("experiment=trust", "trust.battery=quick"),  # the fewest items, each composed
     "systems": ("experiment=systems", "dataset=systems", "dataset.file=x.csv"),
-    "table": ("experiment=judgments", "dataset=table", "dataset.file=x.csv"),
-    "coco": ("experiment=captioners", "dataset=coco", "dataset.captions=x.json"),
+    "table": ("experiment=judgments", "dataset=table", "dataset.file=x.csv", *ONE_METRIC),
+    "coco": ("experiment=captioners", "dataset=coco", "dataset.captions=x.json", *ONE_METRIC),
 }
 
 # what the function of a dataset returns → the experiment that reads it
@@ -85,8 +97,6 @@ READER = {
     "CaptionPairs": "pairs",
     "SystemsTable": "systems",
 }
-# of a dataset alone; metrics are composed and built with the configurations above
-ONE_METRIC = ("metric=[rouge_l]", "metrics=[rouge_l]", "controls=[]")
 _CHOSEN = {part for given in CONFIGURATIONS.values() for part in given}
 for _file in sorted((installation.conf() / "experiment").glob("*.yaml")):
     if f"experiment={_file.stem}" not in _CHOSEN:

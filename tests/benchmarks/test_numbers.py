@@ -1,6 +1,8 @@
 """`make numbers`: marks in documents, stale numbers as a diff, and a real run behind a table."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,17 +18,13 @@ from metaeval.config import build, compose_config, metric_names
 from metaeval.errors import InputError
 from metaeval.experiments.forced_choice.task import measure_of
 from metaeval.reproduce.compare import NEEDS
-from metaeval.results.base import Estimate
+from metaeval.results.base import Estimate, Measured, MetricResult
 from metaeval.results.files import write_result
 from metaeval.results.measured import Extra, MeasuredResult, PublishedValues
 from metaeval.results.run import Measure
 from metaeval.runs import files
+from metaeval.runs.records import ScoreColumn
 from metaeval.stats.correlation.rank_order import rank_order
-from tests.results.examples import (
-    correlations_of,
-    measured_result,
-    ratings_result,
-)
 
 TABLE = {table.name: table for table in TABLES}
 PAGE = "Before.\n\n<!-- numbers: T -->\nold\n<!-- end of T -->\n\nAfter.\n"
@@ -67,30 +65,21 @@ def test_a_figure_is_drawn_with_its_table(root: Path) -> None:
     assert stale(root / "docs" / "T.png", tables_in(root)) == "is older than the table 'T'"
 
 
-def test_a_table_is_written_between_its_marks_with_its_command(root: Path) -> None:
-    page = root / "docs" / "page.md"
-    assert make(root) == 0
-    text = page.read_text()
-    assert "\n| hello |\n" in text
-    assert "python -c \"print('hello')\"" in text
-    assert text.startswith("Before.\n\n<!-- numbers: T -->\n")
-    assert text.endswith("<!-- end of T -->\n\nAfter.\n")
-    assert make(root) == 0
-    assert page.read_text() == text
-
-
-def test_a_stale_number_is_a_diff_and_changes_nothing(
+def test_a_table_is_written_between_its_marks_and_a_stale_one_is_a_diff(
     root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page = root / "docs" / "page.md"
     assert make(root, "--check") == 1
     assert page.read_text() == PAGE
     printed = capsys.readouterr().out
-    assert "-old" in printed
-    assert "+| hello |" in printed
-    assert make(root) == 0
-    assert make(root, "--check") == 0
-    page.write_text(page.read_text().replace("hello |", "hallo |"))
+    assert [line in printed for line in ("-old", "+| hello |")] == [True, True]
+    assert make(root) == make(root, "--check") == 0
+    text = page.read_text()
+    assert "\n| hello |\n" in text
+    assert "python -c \"print('hello')\"" in text
+    assert text.startswith("Before.\n\n<!-- numbers: T -->\n")
+    assert text.endswith("<!-- end of T -->\n\nAfter.\n")
+    page.write_text(text.replace("hello |", "hallo |"))
     assert make(root, "--check") == 1
 
 
@@ -170,12 +159,33 @@ def paper(value: float, *keys: str) -> tuple[PublishedValues]:
 
 
 CHOICE, HC = measure_of(5, ""), measure_of(5, "HC")
-RATED = ratings_result(
+
+
+def result_of(
+    metrics: Mapping[str, Measured], declared: Sequence[Measure], **fields: Any
+) -> MeasuredResult:
+    """A result with these statistics of each metric; `fields` are further ones of the result."""
+    return MeasuredResult(
+        **{"experiment": "retrieval", "dataset": "scenes"} | fields,
+        declared=tuple(declared),
+        metrics=tuple(
+            MetricResult(column=ScoreColumn(name), family=name, statistics=statistics)
+            for name, statistics in metrics.items()
+        ),
+    )
+
+
+TAU = "kendall_tau_c"
+RATED = result_of(
     {
-        "CIDEr": correlations_of(10, 0.4, common=0.55),
-        "FAIEr": correlations_of(6, 0.5, common=0.5),
+        name: Measured(values={TAU: Estimate(value=value, n=n)}, facts={"n": n})
+        for name, value, n in (("CIDEr", 0.4, 10), ("FAIEr", 0.5, 6))
     },
-    judged=10,
+    [Measure(TAU, "τ-c", group="rating")],
+    experiment="judgments",
+    dataset="table",
+    facts={"Captions": 10},
+    settings={"statistic": TAU, "dimensions": ("rating",)},
     published=paper(0.377),
 )
 SPREAD = {"metric": "FAIEr", "rank_order_rho_mean": 0.25, "sd_seed": 0.0014, "n": 5}
@@ -212,9 +222,10 @@ WRITTEN: dict[str, tuple[str, list[MeasuredResult], list[str]]] = {
     "captioners, shortest first; ρ of 2015 of the metric of that name; a system without a score": (
         "equal-length",
         [
-            measured_result({}, [], extras=(Extra.of("equal_length", "", OF_LENGTH),)),
-            measured_result(
-                {"BLEU-4": {"spearman_M2": Estimate(value=0.691)}}, [Measure("spearman_M2", "ρ")]
+            result_of({}, [], extras=(Extra.of("equal_length", "", OF_LENGTH),)),
+            result_of(
+                {"BLEU-4": Measured(values={"spearman_M2": Estimate(value=0.691)})},
+                [Measure("spearman_M2", "ρ")],
             ),
         ],
         [
@@ -229,12 +240,14 @@ WRITTEN: dict[str, tuple[str, list[MeasuredResult], list[str]]] = {
     "people are a row": (
         "pascal50s-direct",
         [
-            measured_result(
+            result_of(
                 {
-                    "CIDEr": {
-                        CHOICE.key: Estimate(value=0.75, low=0.7, high=0.8),
-                        HC.key: Estimate(value=0.5387),
-                    }
+                    "CIDEr": Measured(
+                        values={
+                            CHOICE.key: Estimate(value=0.75, low=0.7, high=0.8),
+                            HC.key: Estimate(value=0.5387),
+                        }
+                    )
                 },
                 [CHOICE, HC],
                 people={HC.key: Estimate(value=0.6616)},
@@ -253,7 +266,7 @@ WRITTEN: dict[str, tuple[str, list[MeasuredResult], list[str]]] = {
     ),
     "an extra with the columns that are asked for": (
         "seeds",
-        [measured_result({"FAIEr": {}}, [], extras=(SEEDS,))],
+        [result_of({"FAIEr": Measured(values={})}, [], extras=(SEEDS,))],
         [
             "retrieval:",
             "",

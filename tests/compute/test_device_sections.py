@@ -73,28 +73,17 @@ class DeviceRules(TorchDispatchMode):
 @contextmanager
 def fake_device(kind: torch.device = CUDA, float64: bool = False) -> Iterator[DeviceRules]:
     """A block whose tensors are fake; real ones that are used in it are taken as the host's."""
-    modes = FakeTensorMode(allow_non_fake_inputs=True), DeviceRules(float64)
-    with _on(kind, real=False), modes[0], modes[1] as rules:
+    global _device, _real
+    _device, _real = kind, False
+    with FakeTensorMode(allow_non_fake_inputs=True), DeviceRules(float64) as rules:
         yield rules
 
 
-@contextmanager
-def real_device(kind: torch.device) -> Iterator[None]:
-    """A block whose tensors are real and on the device, the same numbers on every device."""
-    torch.manual_seed(0)
-    with _on(kind, real=True):
-        yield
-
-
-@contextmanager
-def _on(kind: torch.device, real: bool) -> Iterator[None]:
+def use_device(kind: torch.device) -> None:
+    """From now on tensors are real and on the device, the same numbers on every device."""
     global _device, _real
-    before = _device, _real
-    _device, _real = kind, real
-    try:
-        yield
-    finally:
-        _device, _real = before
+    _device, _real = kind, True
+    torch.manual_seed(0)
 
 
 def on_device(module: torch.nn.Module) -> Any:
@@ -294,7 +283,8 @@ def test_a_device_section_gives_the_numbers_of_the_processor(name: str) -> None:
     """float32 sums in other orders: 1e-4 of the largest number."""
     results = []
     for kind in (torch.device("cpu"), CUDA):
-        with real_device(kind), full_float32(kind):
+        use_device(kind)
+        with full_float32(kind):
             results.append(tree_leaves(SECTIONS[name][0](64)))
     for on_cpu, on_cuda in zip(*results, strict=True):
         near = 1e-4 * max(1.0, float(on_cpu.double().abs().max()))

@@ -14,6 +14,7 @@ from metaeval.experiments.run import run_configured
 from metaeval.java import services
 from metaeval.runs import files
 from metaeval.runs.store import MemoryStore
+from tests.runs.test_folder import content
 from tests.shared import composed, write_json
 
 SMALL = ("dataset=scenes", "dataset.limit=8", "stats.replicates=10", "metric=[bleu]",
@@ -22,14 +23,6 @@ SMALL = ("dataset=scenes", "dataset.limit=8", "stats.replicates=10", "metric=[bl
 
 def configured(tmp_path: Path, *overrides: str) -> DictConfig:
     return composed(tmp_path, "experiment=replace", *SMALL, *overrides)
-
-
-def content(folder: Path) -> dict[str, bytes]:
-    return {
-        str(path.relative_to(folder)): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
 
 
 def status(out: Path) -> Any:
@@ -91,12 +84,13 @@ def test_a_run_of_bleu_starts_no_java_and_keeps_no_journal_of_answers(
 def test_nothing_of_an_earlier_run_is_left_with_a_new_one(finished: Path, tmp_path: Path) -> None:
     """With every option that makes a file; what the user put next to it stays."""
     out = tmp_path / "OUT"
-    run_configured(configured(tmp_path, "report=default", "corruption.seeds=2"), out)
-    made = {files.REPORT, files.EXPLANATIONS, files.SEED_SCORES, "figures/ranking.svg"}
+    options = ("report=default", "report.figures=false", "corruption.seeds=2")
+    run_configured(configured(tmp_path, *options), out)
+    made = {files.REPORT, files.EXPLANATIONS, files.SEED_SCORES, "tables/measures.csv"}
     known = {files.RUN, *files.read_run_json(out / files.RUN)["files"]}
     assert made < set(content(out)) == known
-    half = dict.fromkeys((".scores.parquet.abc123", "figures/.ranking.svg.xyz", ".run.json.k"), b"")
-    mine = {"notes.txt": b"mine", "figures/mine.svg": b"mine", "tables/.mine.csv.k": b"mine"}
+    half = dict.fromkeys((".scores.parquet.abc123", "tables/.measures.csv.xyz", ".run.json.k"), b"")
+    mine = {"notes.txt": b"mine", "tables/mine.csv": b"mine", "tables/.mine.csv.k": b"mine"}
     for name, text in (mine | half).items():
         (out / name).write_bytes(text)
     run_configured(configured(tmp_path), out)

@@ -154,12 +154,7 @@ def modules() -> Sequence[tuple[str, ast.Module]]:
 
 def called(node: ast.Call) -> str:
     """What is called: "np.load", "path.open"."""
-    names, function = [], node.func
-    while isinstance(function, ast.Attribute):
-        names.append(function.attr)
-        function = function.value
-    names.append(function.id if isinstance(function, ast.Name) else "")
-    return ".".join(reversed(names)).strip(".")
+    return re.search(r"[\w.]*$", ast.unparse(node.func))[0].strip(".")
 
 
 def writes(node: ast.Call) -> bool:

@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from difflib import SequenceMatcher
 from itertools import pairwise
 
 import numpy as np
@@ -155,22 +156,9 @@ def test_length_counts_words_without_punctuation(metric: type[Length], sign: int
 
 def plain_copy(text: str, references: tuple[str, ...]) -> float:
     words = text.split()
-    runs = {
-        tuple(r.split()[i:j])
-        for r in references
-        for i in range(len(r.split()))
-        for j in range(i + 1, len(r.split()) + 1)
-    }
-    best = max(
-        (
-            j - i
-            for i in range(len(words))
-            for j in range(i + 1, len(words) + 1)
-            if tuple(words[i:j]) in runs
-        ),
-        default=0,
-    )
-    return best / max(len(words), 1) if references else float("nan")
+    matchers = [SequenceMatcher(None, words, r.split(), autojunk=False) for r in references]
+    runs = [matcher.find_longest_match().size for matcher in matchers]
+    return max(runs) / max(len(words), 1) if references else float("nan")
 
 
 def test_the_longest_copy_is_its_definition() -> None:

@@ -163,28 +163,28 @@ def test_a_small_parquet_that_expands_to_gigabytes_is_refused(tmp_path: Path) ->
     named = pa.DictionaryArray.from_arrays(pa.array([0] * 9_000, pa.int32()), one)
     texts = pa.array(["x" * 300_000] * 1_000)
     lists = pa.ListArray.from_arrays(pa.array(range(1_001), pa.int32()), texts)
-    for name, table in {
-        "flat.parquet": pa.table({"image_id": range(9_000), "caption": named}),
-        "nested.parquet": pa.table({"image_id": range(1_000), "captions": lists}),
-    }.items():
-        path = tmp_path / name
+    paths = [tmp_path / "flat.parquet", tmp_path / "nested.parquet"]
+    flat = pa.table({"image_id": range(9_000), "caption": named})
+    nested = pa.table({"image_id": range(1_000), "captions": lists})
+    for path, table in zip(paths, (flat, nested), strict=True):
         pq.write_table(table, path, compression="zstd")
         assert path.stat().st_size < 400_000
-        code = (
-            "import resource, sys; from pathlib import Path\n"
-            "from metaeval.readers.tables import read_parquet\n"
-            "import pyarrow, pyarrow.parquet, pyarrow.compute\n"
-            "base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
-            "try:\n    for _ in read_parquet(Path(sys.argv[1])): pass\n"
-            "except Exception as error:\n    print(error)\n"
-            "print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - base) // 1024)\n"
-        )
-        done = subprocess.run(
-            [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True
-        )
-        problem, grown = done.stdout.strip().split("\n")
-        assert "its values take more than" in problem
-        assert int(grown) < 200  # MB
+    code = (
+        "import resource, sys; from pathlib import Path\n"
+        "from metaeval.readers.tables import read_parquet\n"
+        "import pyarrow, pyarrow.parquet, pyarrow.compute\n"
+        "base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "for path in sys.argv[1:]:\n"
+        "    try:\n        for _ in read_parquet(Path(path)): pass\n"
+        "    except Exception as error:\n        print(error)\n"
+        "print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - base) // 1024)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *paths], capture_output=True, text=True, check=True
+    )
+    *problems, grown = done.stdout.strip().split("\n")
+    assert ["its values take more than" in problem for problem in problems] == [True, True]
+    assert int(grown) < 200  # MB
 
 
 def test_lists_and_texts_of_a_parquet_are_as_pandas_reads_them(tmp_path: Path) -> None:

@@ -28,14 +28,13 @@ from metaeval.results.sentences import (
 )
 from metaeval.runs.records import BATCH_DEPENDENT, ScoreColumn, TrainingFacts
 from tests.docs.schemas import schemas
-from tests.forked import run_experiment
 from tests.results.measured_results import (
     against,
     comparison_of,
     measured_result,
     separated,
 )
-from tests.shared import write_json
+from tests.shared import run_here, write_json
 
 
 def test_an_undefined_number_is_none_and_numpy_scalars_are_numbers() -> None:
@@ -378,17 +377,12 @@ def test_images_needed_only_where_the_direction_is_known(
 def test_the_files_of_a_run_are_valid_and_a_wrong_one_is_not(tmp_path: Path) -> None:
     jsonschema = pytest.importorskip("jsonschema")
     of_run, schema = (json.loads(schemas()[f"{name}.schema.json"]) for name in ("run", "measured"))
-    run_experiment(
-        "replace",
-        metrics=["bleu", "length"],
-        dataset="scenes",
-        dataset__limit=8,
-        stats__replicates=20,
-        report="none",
-        out=tmp_path,
-    )
+    run_here(
+        tmp_path, "experiment=replace", "dataset=scenes", "dataset.limit=8", "report=none",
+        "metrics=[bleu,length]", "stats.replicates=20",
+    )  # fmt: skip
     info, statistics = (
-        json.loads((tmp_path / name).read_text(encoding="utf-8"))
+        json.loads((tmp_path / "OUT" / name).read_text(encoding="utf-8"))
         for name in ("run.json", "statistics.json")
     )
     jsonschema.validate(info, of_run)

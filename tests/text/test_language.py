@@ -125,6 +125,7 @@ def test_a_run_says_the_language_and_that_nothing_was_changed(
         "dataset__file": str(table("german", tmp_path)),
         "metrics": ["bleu"],
         "stats__replicates": 10,
+        "report__figures": False,
     }
     overrides = ("experiment=graded", "corruption=wrong_colour", "hydra.run.dir=1")
     refused = run_command("metaeval", *overrides, *override_texts(options), cwd=tmp_path)

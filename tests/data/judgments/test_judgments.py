@@ -1,5 +1,7 @@
 """Judged captions: files of the official layouts, written here, and the protocols' arithmetic."""
 
+import io
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -224,8 +226,14 @@ def test_an_empty_list_of_ratings_is_not_a_judgement(tmp_path: Path) -> None:
     assert "1 of 2 records without a judgement left out." in judgments.dataset.notes
 
 
-def pascal50s(folder: Path, *_: str) -> None:
-    """Two pairs, of which the second swaps B and C in places."""
+def pascal50s(folder: Path) -> None:
+    """Two pairs, of which the second swaps B and C in places; the same bytes each time."""
+    for name, content in pascal50s_files().items():
+        (folder / name).write_bytes(content)
+
+
+@cache
+def pascal50s_files() -> dict[str, bytes]:
     pairs = [("2008_000.jpg", "a dog runs ", "a cat"), ("2008_001.jpg", "two men", "one man")]
     # 36 of 48 people prefer B of the first pair; of the second one exactly half
     triplets = []
@@ -244,9 +252,14 @@ def pascal50s(folder: Path, *_: str) -> None:
             (triplets, "A B C winner"),
         )
     )
-    pairs_file = {"new_input": new_input, "category": [[1, 4]], "result": result}
-    savemat(folder / "pair_pascal.mat", pairs_file)
-    savemat(folder / "consensus_pascal.mat", {"triplets": consensus})
+    files = {
+        "pair_pascal.mat": {"new_input": new_input, "category": [[1, 4]], "result": result},
+        "consensus_pascal.mat": {"triplets": consensus},
+    }
+    made = {name: io.BytesIO() for name in files}
+    for name, variables in files.items():
+        savemat(made[name], variables)
+    return {name: file.getvalue() for name, file in made.items()}
 
 
 def test_pascal50s(tmp_path: Path) -> None:

@@ -207,7 +207,7 @@ def test_battles_without_a_winner_change_nothing(tmp_path: Path) -> None:
 
 
 def test_pascal50s_as_battles_agrees_with_forced_choice(tmp_path: Path) -> None:
-    pascal50s(tmp_path, "cells")
+    pascal50s(tmp_path)
     options = ("dataset=pascal50s", f"dataset.root={tmp_path}", "dataset.labels=direct",
                "dataset.draws=2", "metrics=[rouge_l,length]")  # fmt: skip
     result = run_arena(tmp_path, *options)

@@ -29,7 +29,7 @@ def run_choice(folder: Path, *overrides: str) -> MeasuredResult:
 def test_forced_choice(tmp_path: Path) -> None:
     """ROUGE-L of the first pair's captions is 0 and 0 with these references: one half; so is a
     pair on which people are divided."""
-    pascal50s(tmp_path, "struct")
+    pascal50s(tmp_path)
     result = run_choice(
         tmp_path, "dataset.n_references=[2,48]", "dataset.draws=2", "metrics=[rouge_l,bleu]"
     )
@@ -60,7 +60,7 @@ def test_choosing_as_people_do(ties: str, expected: list[float]) -> None:
 
 def test_wrong_ties_and_direct_labels(tmp_path: Path) -> None:
     """A tie of the metric is wrong, and the people's own agreement by hand."""
-    pascal50s(tmp_path, "cells")
+    pascal50s(tmp_path)
     result = run_choice(
         tmp_path, "dataset.n_references=1", "dataset.draws=2", "dataset.labels=direct",
         "dataset.ties=wrong", "metrics=[rouge_l]",
@@ -89,7 +89,7 @@ def test_printed_accuracies_are_compared_by_the_papers_rule_for_ties(
     tmp_path: Path, labels: str, ties: str, metric: str, printed: float, why_not: str | None
 ) -> None:
     """SPICE ties so many pairs that its MM is 49.6 by one rule and 68.1 by the other."""
-    pascal50s(tmp_path, "cells")
+    pascal50s(tmp_path)
     few = load_pascal50s(tmp_path, labels=labels, ties=ties, n_references=5)
     whole = replace(few, image=few.image * 2000)
     known = published_accuracies(whole, None)
@@ -122,7 +122,7 @@ def test_audiocaps_eval_from_the_command_to_the_page(tmp_path: Path, coco_root: 
 
 
 def test_the_page_has_a_table_for_each_number_of_references(tmp_path: Path) -> None:
-    pascal50s(tmp_path, "cells")
+    pascal50s(tmp_path)
     options = ("dataset.n_references=[1,2]", "dataset.draws=1", "metrics=[rouge_l,bleu,length]")
     run_choice(tmp_path, *options)
     page = write_report(tmp_path / "OUT", figures=False).read_text(encoding="utf-8")

@@ -90,6 +90,8 @@ def test_an_image_without_references_has_a_score_for_none(tmp_path: Path) -> Non
     given = (*OWN, "task.n_references=[0,1]", "corruption.min_count=1", "stats.replicates=10")
     options = [option.replace("{}", str(tmp_path)) for option in given]
     run_here(tmp_path, "experiment=references", *options, "report=none")
+    table = files.read_run_table(tmp_path / "OUT" / f"{files.BY_REFERENCES}1" / files.SCORES)
+    assert table.groupby("image_id")["score"].count().to_dict() == {1: 4, 2: 0}
 
 
 @pytest.mark.slow

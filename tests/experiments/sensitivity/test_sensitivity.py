@@ -82,19 +82,6 @@ def test_the_profile_is_what_scores_say(run: Path, result: MeasuredResult) -> No
         won, tied = (gaps > 0).mean(), (gaps == 0).mean()
         expected = {"detected": won, "tied": tied, "auc": won + tied / 2, "cost": gaps.mean()}
         assert {key: cell[key] for key in expected} == pytest.approx(expected, abs=1e-12)
-
-
-def test_what_must_be_so_is_so(result: MeasuredResult) -> None:
-    rouge, length = profile(result, "ROUGE-L"), profile(result, "Length")
-    assert {
-        "tied": (rouge["Small letters"]["tied"], length["Typing errors 10%"]["tied"]),
-        "empty": (rouge["Empty caption"]["auc"], length["Empty caption"]["auc"] in (0, 1)),
-        "random": rouge["Random"]["auc"] > 0.9,
-    } == {
-        "tied": (1, 1),  # the tokeniser lowers everything; and as many words
-        "empty": (1, True),
-        "random": True,
-    }
     assert {"Length", "Bigram model"} < set(result.extra("auc").columns)
 
 

@@ -20,7 +20,6 @@ from pycocoevalcap.bleu.bleu import Bleu as CocoBleu
 from pycocoevalcap.cider.cider import Cider as CocoCider
 from pycocoevalcap.rouge.rouge import Rouge
 
-from metaeval.data.coco.load import load_coco
 from metaeval.data.scenes import load_scenes
 from metaeval.errors import ConfigError
 from metaeval.metrics.adapters import own as own_module
@@ -405,24 +404,11 @@ BLEU = {"options": {"n": 4}, "columns": ["B-1", "B-2", "B-3", "B-4"]}
     ],
     ids=["cider", "rouge_l", "bleu"],
 )
-@pytest.mark.coco
-def test_equals_ours_on_coco(brought: Metric, ours: Metric, coco_root: Path) -> None:
-    data = load_coco(
-        "coco",
-        "val2017",
-        limit=150,
-        data=coco_root,
-        captions=coco_root / "coco/annotations/captions_val2017.json",
-    )
-    # human captions, corrupted ones, and another image's: 2 to 4 candidates an image, shuffled
-    n = len(data)
-    captions, index = list(data.human), list(range(n))
-    captions += [" ".join(c.split()[::-1]) for c in data.human]
-    captions += [data.human[(i + 1) % n] for i in range(n)]
-    captions += [data.references[i][0] for i in range(0, n, 3)]
-    index += [*range(n), *range(n), *range(0, n, 3)]
-    order = np.random.default_rng(0).permutation(len(captions))
-    captions, index = [captions[k] for k in order], [index[k] for k in order]
+def test_equals_ours(brought: Metric, ours: Metric) -> None:
+    """Human captions and those of the image before, shuffled: several candidates an image."""
+    data = load_scenes(limit=40)
+    index = np.random.default_rng(0).permutation(np.tile(np.arange(40), 2))
+    captions = [data.human[i - k % 2] for k, i in enumerate(index)]
     # 1e-9: the same formulas, added up in another order
     np.testing.assert_allclose(
         scores_of(brought, data, captions, index),

@@ -66,9 +66,7 @@ def test_scores_for_just_these_references(tmp_path: Path) -> None:
         {"image_id": 0, "caption": "a man", "references": list(REFERENCES[0]), "S": 1.0},
         {"image_id": 0, "caption": "a man", "references": ["another"], "S": 2.0},
     ]
-    path = tmp_path / "s.jsonl"
-    path.write_text("".join(json.dumps(r) + "\n" for r in records))
-    metric = ScoresFileMetric(path, columns=["S"])
+    metric = ScoresFileMetric(written(tmp_path / "s.jsonl", records), columns=["S"])
     assert scores_of(metric, small(), ["a man"], [0]).tolist() == [[1]]
     assert scores_of(metric, small((("another",),)), ["a man"], [0]).tolist() == [[2]]
     other = scored(metric, small((("a third",),)), ["a man"], [0])
@@ -147,12 +145,11 @@ def test_two_systems_that_wrote_one_caption(
 
 
 def test_a_column_that_the_first_record_does_not_have_is_read(tmp_path: Path) -> None:
-    path = tmp_path / "s.jsonl"
-    path.write_text(
-        '{"image_id": 0, "caption": "a man", "CIDEr": 0.5}\n'
-        '{"image_id": 1, "caption": "a dog", "CIDEr": 0.6, "CLIPScore (ViT-B/32)": 0.7}\n'
-    )
-    metric = ScoresFileMetric(path)
+    records = [
+        {"image_id": 0, "caption": "a man", "CIDEr": 0.5},
+        {"image_id": 1, "caption": "a dog", "CIDEr": 0.6, "CLIPScore (ViT-B/32)": 0.7},
+    ]
+    metric = ScoresFileMetric(written(tmp_path / "s.jsonl", records))
     assert [c.name for c in metric.columns] == ["CIDEr", "CLIPScore (ViT-B/32)"]
     np.testing.assert_array_equal(
         scores_of(metric, small(), ["a man", "a dog"], [0, 1]), [[0.5, np.nan], [0.6, 0.7]]

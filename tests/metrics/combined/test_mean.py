@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import percentileofscore, zmap
 
 from metaeval.config import build, compose_config, selected
 from metaeval.data.scenes import load_scenes
@@ -13,7 +14,7 @@ from metaeval.metrics.adapters.function import FunctionMetric
 from metaeval.metrics.base import Metric, Scores
 from metaeval.metrics.bertscore.metric import BertScore
 from metaeval.metrics.clipscore.metric import ClipScore
-from metaeval.metrics.combined.mean import BySentence, Mean, Take
+from metaeval.metrics.combined.mean import BySentence, Mean, Scale, Take
 from metaeval.metrics.ngram.cider import Cider
 from metaeval.metrics.ngram.rouge import RougeL
 from metaeval.metrics.ngram.sacrebleu import Chrf, Ter
@@ -52,20 +53,18 @@ def test_the_mean_of_columns_as_they_are() -> None:
         _ = mean("chrf/x", "ter", parts=[Chrf(), Ter()]).columns
 
 
-def rank(pool: np.ndarray, own: np.ndarray) -> np.ndarray:
-    return np.array([((pool < x).sum() + (pool == x).sum() / 2) / len(pool) for x in own])
-
-
-def standard(pool: np.ndarray, own: np.ndarray) -> np.ndarray:
-    return (own - pool.mean()) / pool.std()
-
-
-@pytest.mark.parametrize(("by_hand", "note"), [(rank, "ranks"), (standard, "standardised")])
-def test_scales_by_hand(by_hand: Any, note: str) -> None:
-    metric = mean("cider", "rouge_l", parts=[Cider(), RougeL()], scale=by_hand.__name__)
+@pytest.mark.parametrize(
+    ("scale", "by_scipy", "note"),
+    [
+        ("rank", lambda pool, own: percentileofscore(pool, own, "mean") / 100, "ranks"),
+        ("standard", lambda pool, own: zmap(own, pool), "standardised"),
+    ],
+)
+def test_scales_are_those_of_scipy(scale: Scale, by_scipy: Any, note: str) -> None:
+    metric = mean("cider", "rouge_l", parts=[Cider(), RougeL()], scale=scale)
     # the pool: the human captions for their own image, and for the next one
     each = [
-        by_hand(scores(part, [*HUMAN] * 2, [0, 1, 2, 1, 2, 0])[:, -1], scores(part)[:, 0])
+        by_scipy(scores(part, [*HUMAN] * 2, [0, 1, 2, 1, 2, 0])[:, -1], scores(part)[:, 0])
         for part in (Cider(), RougeL())
     ]
     np.testing.assert_allclose(scores(metric)[:, 0], np.mean(each, axis=0), rtol=0, atol=1e-12)

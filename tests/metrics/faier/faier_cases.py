@@ -1,6 +1,6 @@
 """Small FAIEr models, images and captions, and FAIEr by slow loops, as in the paper's section 3.
 
-The loops take one region, one node and one reference at a time, in float64 NumPy; of the model they
+The loops take one region and one reference at a time, in float64 NumPy; of the model they
 read the parameters and nothing else.
 """
 
@@ -95,17 +95,9 @@ class Loops:
         ]
         if not self.shape.relations:
             return {"objects": objects}
-        relations = []
-        for i in range(len(b)):
-            logits = [
-                np.tanh((p["visual.offset.weight"] @ (b[i] - b[j]))[0]) for j in range(len(b))
-            ]
-            gamma = softmax(logits)
-            total = np.zeros(self.shape.d)
-            for j, v in enumerate(objects):
-                total += gamma[j] * (p["visual.relation.weight"] @ v)
-            relations.append(total)
-        return {"objects": objects, "relations": relations}
+        gammas = [softmax(np.tanh((box - b) @ p["visual.offset.weight"][0])) for box in b]
+        mixed = [gamma @ np.array(objects) for gamma in gammas]
+        return {"objects": objects, "relations": [p["visual.relation.weight"] @ x for x in mixed]}
 
     def union(
         self, level: str, regions: list[Vector], references: list[list[Vector]]
@@ -117,10 +109,9 @@ class Loops:
         weight, bias = (self.p[f"fusion.{level}.union.{k}"] for k in ("weight", "bias"))
         found = []
         for v in regions:
-            attended = []
-            for nodes in references:
-                alpha = softmax([w @ (v * h) for h in nodes])
-                attended.append(sum((a * h for a, h in zip(alpha, nodes, strict=True)), 0 * v))
+            attended = [
+                softmax(np.array(nodes) @ (w * v)) @ np.array(nodes) for nodes in references
+            ]
             m = self.gru(f"fusion.{level}.gru", attended)[-1]
             found.append(weight @ np.concatenate([v, m]) + bias)
         return found

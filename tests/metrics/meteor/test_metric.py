@@ -1,6 +1,5 @@
 """METEOR against pycocoevalcap's, which talks to the same jar in the jar's own way."""
 
-import json
 import os
 import re
 import subprocess
@@ -79,17 +78,17 @@ class Reference(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def reference(coco_root: Path) -> Reference:
+def reference(val2017: CaptionDataset) -> Reference:
     """Human captions, shuffled, and two other images'; PTB tokens."""
     from pycocoevalcap.meteor.meteor import Meteor as Theirs
 
     from metaeval.text.tokenizers.base import get
 
-    records = json.loads((coco_root / "coco/annotations/captions_val2017.json").read_text())
-    by_image: dict[int, list[str]] = {}
-    for record in sorted(records["annotations"], key=lambda r: r["id"]):
-        by_image.setdefault(record["image_id"], []).append(record["caption"])
-    groups = [[" ".join(t) for t in get("ptb")(by_image[i][:5])] for i in sorted(by_image)[:IMAGES]]
+    data = val2017.limited(IMAGES)
+    groups = [
+        [" ".join(tokens) for tokens in get("ptb")([human, *references])]
+        for human, references in zip(data.human, data.references, strict=True)
+    ]
     rng = np.random.default_rng(0)
     human = [group[0] for group in groups]
     shuffled = [" ".join(rng.permutation(text.split())) for text in human]

@@ -38,6 +38,7 @@ from tests.metrics.ngram.ngram_cases import (
     scores,
     tokenised,
 )
+from tests.shared import write_captions, write_json
 
 # Sums of products of at most some hundred n-grams in another order: a few units in the last place
 # of scores up to 10, so 1e-12 is ample, and far below the documented 1e-9.
@@ -239,17 +240,18 @@ def test_counts_by_hand() -> None:
     assert math.isnan(diversity(groups[1:], *count_idf(CORPUS)).self_cider)
 
 
-@pytest.mark.coco
-def test_the_command(coco_root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    annotations = json.loads((coco_root / "coco/annotations/captions_val2017.json").read_text())
-    ids = [image["id"] for image in annotations["images"]][:50]
-    results = [{"image_id": i, "caption": "a man on a horse"} for i in ids]
-    path = tmp_path / "dull.json"
-    path.write_text(json.dumps(results))
-    assert run_verb(["diversity", str(path), "--split", "val2017"]) == 0
+def test_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("METAEVAL_DATA", str(tmp_path))
+    people = {i: [f"caption {k} of image {i}" for k in range(5)] for i in range(60)}
+    write_captions(tmp_path / "annotations/captions_mine.json", people)
+    results = [{"image_id": i, "caption": "a man on a horse"} for i in range(50)]
+    path = write_json(tmp_path / "dull.json", results)
+    assert run_verb(["diversity", str(path), "--split", "mine"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[-1] == "| dull | 50 | 0 % | 4 | 5.0 | 0.016 | 0.020 | – |"
-    assert lines[2].startswith("| people, all references | 2")
+    assert lines[2].startswith("| people, all references | 300 |")
 
 
 Gram = tuple[str, ...]

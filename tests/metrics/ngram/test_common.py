@@ -9,7 +9,6 @@ import re
 import tracemalloc
 from collections import Counter
 from collections.abc import Sequence
-from fractions import Fraction
 from functools import partial
 from importlib.util import find_spec
 from typing import Any, get_args
@@ -18,6 +17,7 @@ import numpy as np
 import pytest
 import sacrebleu
 from hypothesis import example, given, settings
+from nltk.translate.bleu_score import brevity_penalty, closest_ref_length, modified_precision
 from pycocoevalcap.bleu.bleu import Bleu as CocoBleu
 from pycocoevalcap.cider.cider import Cider as CocoCider
 from pycocoevalcap.rouge.rouge import Rouge as CocoRouge
@@ -224,34 +224,19 @@ def test_an_image_with_thousands_of_references_costs_what_it_holds(
     assert scores[0, 0] > 0
 
 
-# Unsmoothed BLEU has no oracle: its definition, in exact fractions up to the last step
-
-
-def _by_definition(candidate: str, references: tuple[str, ...], order: int) -> float:
-    def grams(text: str, n: int) -> Counter[tuple[str, ...]]:
-        words = text.split()
-        return Counter(tuple(words[i : i + n]) for i in range(len(words) - n + 1))
-
-    length = len(candidate.split())
-    product = Fraction(1)
-    for n in range(1, order + 1):
-        most: Counter[tuple[str, ...]] = Counter()
-        for reference in references:
-            most |= grams(reference, n)
-        matches = (grams(candidate, n) & most).total()
-        if not matches:
-            return 0.0
-        product *= Fraction(matches, length - n + 1)
-    closest = min((len(r.split()) for r in references), key=lambda r: (abs(r - length), r))
-    penalty = math.exp(1 - closest / length) if length < closest else 1.0
-    return penalty * math.exp(math.log(product) / order)
+def by_nltk(candidate: str, references: tuple[str, ...], order: int) -> float:
+    """Unsmoothed BLEU of the parts that nltk has: its whole one smooths where nothing matches."""
+    words, others = candidate.split(), [reference.split() for reference in references]
+    precisions = [modified_precision(others, words, n) for n in range(1, order + 1)]
+    penalty = brevity_penalty(closest_ref_length(others, len(words)), len(words))
+    return penalty * math.prod(precisions) ** (1 / order)
 
 
 @given(case_strategy())
 @settings(max_examples=60)
-def test_unsmoothed_is_what_bleu_is_defined_as(case: Case) -> None:
+def test_unsmoothed_is_made_of_nltks_parts(case: Case) -> None:
     expected = [
-        [_by_definition(caption, case.references[i], order) for order in (2, 3, 4)]
+        [by_nltk(caption, case.references[i], order) for order in (2, 3, 4)]
         for caption, i in zip(case.captions, case.index.tolist(), strict=True)
     ]
     mine = scores(Bleu("whitespace", unsmoothed=True), case)[:, 4:]
@@ -352,8 +337,10 @@ def test_equals_rouge_score(
     np.testing.assert_allclose([*plain, *stemmed], expected, rtol=0, atol=1e-15)
 
 
-# The scores come out of the same function of sacrebleu, from the same whole numbers: they are
+# The scores come out of the same functions of sacrebleu, from the same whole numbers: they are
 # equal to the last bit.
+BY_SENTENCE = {"effective_order": True}  # as `sentence_bleu` has it
+TER_OPTIONS = ("normalized", "case_sensitive")
 
 
 # those whose package is there, and that download nothing
@@ -364,10 +351,10 @@ INSTALLED = [
 ]
 
 
-def _library(case: Case, **options: Any) -> Scores:
+def by_library(case: Case, *makers: Any) -> Scores:
     return np.array(
         [
-            [sacrebleu.sentence_bleu(caption, case.references[i], **options).score / 100]
+            [maker.sentence_score(caption, case.references[i]).score / 100 for maker in makers]
             for caption, i in zip(case.captions, case.index.tolist(), strict=True)
         ]
     )
@@ -385,56 +372,35 @@ def test_equals_the_library_whatever_the_options(
         (*[(*captions, "a man's Dog runs\r\nto 3.50 dogs. ") for captions in NASTY.sets],),
     )
     mine = scores(SacreBleu(smooth=smooth, tokenizer=tokenizer, lowercase=lowercase), case)
-    options = {"smooth_method": smooth, "tokenize": tokenizer, "lowercase": lowercase}
-    np.testing.assert_array_equal(mine, _library(case, **options))
+    theirs = sacrebleu.BLEU(lowercase, tokenize=tokenizer, smooth_method=smooth, **BY_SENTENCE)
+    np.testing.assert_array_equal(mine, by_library(case, theirs))
 
 
-# The same functions of sacrebleu are called on the same texts: equal to the last bit.
-
-CHRF = {"chrF": {}, "chrF++": {"word_order": 2}}
-
-
-def _chrf(case: Case, **options: Any) -> Scores:
-    return _library_of_segments(case, [sacrebleu.CHRF(**more, **options) for more in CHRF.values()])
+CHRF = [sacrebleu.CHRF(), sacrebleu.CHRF(word_order=2)]  # chrF, chrF++
+OTHERS = {"lowercase": True, "whitespace": True, "beta": 3}
 
 
-def _library_of_segments(case: Case, makers: list[Any]) -> Scores:
-    return np.array(
-        [
-            [maker.sentence_score(caption, case.references[i]).score / 100 for maker in makers]
-            for caption, i in zip(case.captions, case.index.tolist(), strict=True)
-        ]
-    )
-
-
-def test_chrf_equals_the_library_whatever_the_options() -> None:
-    np.testing.assert_array_equal(scores(Chrf(), NASTY), _chrf(NASTY))
-    mine = scores(Chrf(lowercase=True, whitespace=True, beta=3, char_order=4), NASTY)
-    theirs = _chrf(NASTY, lowercase=True, whitespace=True, beta=3, char_order=4)
-    np.testing.assert_array_equal(mine, theirs)
-    assert (mine != scores(Chrf(), NASTY)).any()
-
-
-@pytest.mark.parametrize("options", [{}, {"normalized": True}, {"case_sensitive": True}])
-def test_ter_equals_the_library_whatever_the_options(options: dict[str, bool]) -> None:
+@pytest.mark.parametrize(
+    ("metric", "theirs"),
+    [
+        (
+            Chrf(**OTHERS, char_order=4),
+            [sacrebleu.CHRF(4, order, **OTHERS) for order in (0, 2)],
+        ),
+        *((Ter(**{name: True}), [sacrebleu.TER(**{name: True})]) for name in TER_OPTIONS),
+    ],
+)
+def test_other_options_are_the_librarys(metric: SegmentMetric, theirs: list[Any]) -> None:
     case = Case((("A man's dog, running.", "the DOG runs"),), (("a Man's dog is running",),))
-    theirs = _library_of_segments(case, [sacrebleu.TER(**options)])
-    np.testing.assert_array_equal(scores(Ter(**options), case), theirs)
-
-
-def test_worked_by_hand() -> None:
-    """Two words change places with a shift (1 edit of 4), one is missing (1), and nothing at all:
-    4 words to be inserted of 4."""
-    case = Case((("a b c d",),), (("b a c d",), ("a b c",), ("",), ("a b c d",)))
-    assert scores(Ter(), case)[:, 0].tolist() == [0.25, 0.25, 1.0, 0.0]
-    assert not Ter().columns[0].higher_is_better
-    assert scores(Chrf(), case)[2:].tolist() == [[0, 0], [1, 1]]
+    mine = scores(metric, case)
+    np.testing.assert_array_equal(mine, by_library(case, *theirs))
+    assert (mine != scores(type(metric)(), case)).any()
 
 
 @pytest.mark.parametrize(
     ("metric", "libraries"),
     [
-        (Chrf(), [sacrebleu.CHRF(**options) for options in CHRF.values()]),
+        (Chrf(), CHRF),
         (Ter(), [sacrebleu.TER()]),
         (SacreBleu(), [sacrebleu.BLEU()]),
     ],
@@ -448,19 +414,16 @@ def test_a_corpus_is_the_librarys(metric: SegmentMetric, libraries: list[Any]) -
     streams = list(zip(*references, strict=True))
     theirs = [each.corpus_score(case.captions, streams).score / 100 for each in libraries]
     assert together.tolist() == theirs
-
-
-def assert_equal_to_the_library(case: Case) -> None:
-    np.testing.assert_array_equal(scores(SacreBleu(), case), _library(case))
-    np.testing.assert_array_equal(scores(Chrf(), case), _chrf(case))
-    ter = _library_of_segments(case, [sacrebleu.TER()])
-    np.testing.assert_array_equal(scores(Ter(), case), ter)
+    assert {column.higher_is_better for column in metric.columns} == {not isinstance(metric, Ter)}
 
 
 @given(case_strategy())
+@example(case=NASTY)
 @settings(max_examples=50)
 def test_equals_the_library_on_any_words(case: Case) -> None:
-    assert_equal_to_the_library(case)
+    bleu, ter = sacrebleu.BLEU(**BY_SENTENCE), sacrebleu.TER()
+    for metric, theirs in ((SacreBleu(), [bleu]), (Chrf(), CHRF), (Ter(), [ter])):
+        np.testing.assert_array_equal(scores(metric, case), by_library(case, *theirs))
 
 
 SAME = {
