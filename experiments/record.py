@@ -30,7 +30,6 @@ from metaeval.results.files import read_info, write_info
 from metaeval.results.run import (
     DatasetInfo,
     ExperimentInfo,
-    GitInfo,
     LanguageInfo,
     RecordCounts,
     RunInfo,
@@ -64,16 +63,13 @@ class RunRecord:
     def __init__(self, experiment: Experiment, config: DictConfig, folder: RunFolder) -> None:
         self.config, self.out, self.folder = config, folder.given, folder
         device.forget_used_devices()
-        machine = provenance.machine()
-        git = machine.pop("git")
         self.info = RunInfo(
             **_request(),
             seed=config.seed,
-            git=git and GitInfo(**git),
             experiment=ExperimentInfo(
                 name=experiment.name, title=experiment.title, question=experiment.question
             ),
-            **machine,
+            **provenance.machine(),
         )
 
     def update(self, **fields: Any) -> None:
@@ -191,15 +187,21 @@ def record_refusal(out: Path, config: DictConfig, error: Exception) -> None:
         write_info(out / files.RUN, info)
 
 
+def overrides() -> tuple[str, ...]:
+    """The overrides of the command."""
+    if not HydraConfig.initialized():
+        return ()
+    # not resolved: a reference in them may be to nothing
+    task: Any = OmegaConf.to_container(HydraConfig.get().overrides.task, resolve=False)
+    return tuple(task)
+
+
 def _request() -> dict[str, Any]:
     """The command, its overrides, and when it was started."""
-    given: Any = HydraConfig.get().overrides.task if HydraConfig.initialized() else []
-    if OmegaConf.is_config(given):  # a reference in them may be to nothing
-        given = OmegaConf.to_container(given, resolve=False)
     return {
         "status": "unfinished",
         "command": tuple(sys.orig_argv[1:]),
-        "overrides": tuple(given),
+        "overrides": overrides(),
         "working_directory": str(Path.cwd()),
         "started": _now(),
     }

@@ -36,6 +36,7 @@ from metaeval.experiments.base import (
 from metaeval.experiments.record import (
     RunRecord,
     nothing_ran,
+    overrides,
     reasons,
     record_refusal,
     write_to_score,
@@ -76,7 +77,7 @@ def run_configured(config: DictConfig, out: Path) -> Outcome:
     """
     try:
         complete_metrics(config)
-        check_config(config)
+        check_config(config, overrides())
         files.require_unicode(out)
         experiment = component(config.task, "task")
         return run(experiment, config, out)

@@ -248,13 +248,13 @@ def explain_captions(
     `None` for a metric that does not explain. An error is a warning, and `None`: the run has its
     numbers without explanations.
     """
+    if not scored.explains:
+        return None
     try:
         scorer = metric.scorer(dataset, store)
         if isinstance(scorer, Absent):
             raise MetaevalError(str(scorer))
         with closing(scorer):
-            if not scorer.explains:
-                return None
             if scorer.signatures != scored.signatures:
                 # the explanations would be of other scores than those of this run
                 raise MetaevalError(_OTHER_SIGNATURE)

@@ -701,9 +701,8 @@ def _in_python(message: str) -> str:
 
 
 def _is_records(value: Any) -> bool:
-    if isinstance(value, pd.DataFrame):
-        return True
-    return isinstance(value, list | tuple) and all(isinstance(r, Mapping) for r in value)
+    listed = isinstance(value, list | tuple) and all(isinstance(r, Mapping) for r in value)
+    return listed or isinstance(value, pd.DataFrame)
 
 
 def _metrics(asked: Metrics, config: DictConfig) -> dict[str, Metric]:

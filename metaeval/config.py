@@ -31,8 +31,6 @@ from metaeval.runs.environment import from_environment
 CITATION = "citation"  # in a metric's or a dataset's node: what to cite, no option of its class
 _BOXES = "metaeval.vision.regions.boxes.FileRegions"
 CONTROLS = "controls"  # the group of metrics that others are compared with
-# what composing a configuration raises where it makes none
-COMPOSING = (HydraException, OmegaConfBaseException, ValueError)
 
 
 def component(node: Any, what: str, **more: Any) -> Any:
@@ -113,7 +111,7 @@ def _compose(overrides: tuple[str, ...], _stamp: tuple[Any, ...]) -> DictConfig:
             config = compose("config", overrides=[*composed, *metrics, *more])
             merge(config, others)
             return config
-    except COMPOSING as error:
+    except (HydraException, OmegaConfBaseException, ValueError) as error:
         problem = error
     finally:
         Singleton.set_state(state)
@@ -209,7 +207,7 @@ def selected(config: DictConfig) -> list[str]:
     `metric` does not list is added to the configuration. Raises ConfigError for a name that is
     neither a metric nor a group.
     """
-    asked, listed = _asked(config), list(config.metric)
+    asked, listed = asked_metrics(config), list(config.metric)
     for name in asked:
         if name not in config.metric and name != "all":
             if name not in metric_names():
@@ -227,14 +225,15 @@ def selected(config: DictConfig) -> list[str]:
     return names
 
 
-def _asked(config: DictConfig) -> list[str]:
-    """The names in `metrics`, of groups those of their metrics. Values of any type may be there."""
+def asked_metrics(config: DictConfig, key: str = "metrics") -> list[str]:
+    """The names in `metrics`, or in `controls`, of groups those of their metrics. Values of any
+    type may be there."""
     groups = config.metric_groups if OmegaConf.is_dict(config.get("metric_groups")) else {}
 
     def listed(value: Any) -> list[str]:
         return list(map(str, value)) if isinstance(value, ListConfig) else [str(value)]
 
-    return [name for one in listed(config.get("metrics")) for name in listed(groups.get(one, one))]
+    return [name for one in listed(config.get(key)) for name in listed(groups.get(one, one))]
 
 
 def add_metric(config: DictConfig, name: str) -> None:
@@ -270,7 +269,7 @@ def complete_metrics(config: DictConfig) -> None:
         if OmegaConf.is_dict(options) and "_target_" not in options and name in metric_names():
             with open_dict(config):
                 del config.metric[name]
-                if name in _asked(config):
+                if name in asked_metrics(config):
                     add_metric(config, str(name))
                     config.metric[name].update(options)
     for name in SEVERAL.keys() & nodes.keys():
@@ -365,7 +364,7 @@ def with_controls(config: DictConfig) -> tuple[dict[str, Metric], list[str]]:
     metrics = build_all(selected(config), config)
     controls = list(config.get("controls") or ())
     blind = {name for name, m in metrics.items() if any(c.control for c in m.columns)}
-    asked = _asked(config)
+    asked = asked_metrics(config)
     if not metrics or (controls and blind):
         return metrics, []
     kept = [name for name in metrics if controls or name in asked or name not in blind]

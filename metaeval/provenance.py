@@ -37,21 +37,13 @@ def git() -> dict[str, Any] | None:
     root = Path(metaeval.__file__).resolve().parents[1]
     if not (root / ".git").exists():
         return None
+    command = ["git", "-C", str(root), "status", "--porcelain=v2", "--branch"]
     try:
-        commit = _git(root, "rev-parse", "HEAD")
-        return {"commit": commit, "dirty": bool(_git(root, "status", "--porcelain"))}
+        done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=10)
     except (OSError, subprocess.SubprocessError):
         return None
-
-
-def _git(root: Path, *arguments: str) -> str:
-    return subprocess.run(
-        ["git", "-C", str(root), *arguments],
-        check=True,
-        capture_output=True,
-        text=True,
-        timeout=10,
-    ).stdout.strip()
+    first, *others = done.stdout.splitlines()  # "# branch.oid COMMIT"
+    return {"commit": first.split()[-1], "dirty": any(line[0] != "#" for line in others)}
 
 
 def cuda() -> str | None:

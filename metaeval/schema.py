@@ -7,7 +7,7 @@ way, as far as its arguments have annotations.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 from typing import Annotated, Any, NotRequired
 
@@ -19,7 +19,7 @@ from typing_extensions import TypedDict, get_type_hints
 
 from metaeval.choices import list_choices
 from metaeval.compute import device
-from metaeval.config import CITATION, cites
+from metaeval.config import CITATION, asked_metrics, cites
 from metaeval.errors import ConfigError
 from metaeval.options import (
     STRICT,
@@ -135,12 +135,14 @@ class Degrees(TypedDict, total=False):
     reseeded: list[str] | None
 
 
-def check_config(config: DictConfig) -> None:
+def check_config(config: DictConfig, overrides: Iterable[str] | None = None) -> None:
     """Refuse a configuration that cannot be run, naming everything that is wrong with it at once.
 
-    Raises ConfigError, one line. Nothing is read, loaded or computed for it.
+    Raises ConfigError, one line. Nothing is read, loaded or computed for it. With the `overrides`
+    of a run, the options of metrics that it does not use are checked only where one of these sets
+    them; code of the others is not imported.
     """
-    wrong = list(_all_problems(config))
+    wrong = list(_all_problems(config, overrides))
     if not wrong and (absent := device.missing(config.device)) is not None:
         wrong = [str(absent)]
     if wrong:
@@ -148,7 +150,7 @@ def check_config(config: DictConfig) -> None:
         raise ConfigError(several + "; ".join(dict.fromkeys(wrong)))
 
 
-def _all_problems(config: DictConfig) -> Iterator[str]:
+def _all_problems(config: DictConfig, overrides: Iterable[str] | None) -> Iterator[str]:
     raw: Any = OmegaConf.to_container(config, resolve=False)
     required = Configuration.__required_keys__
     given = {key for key, value in raw.items() if value is not None}
@@ -165,8 +167,23 @@ def _all_problems(config: DictConfig) -> Iterator[str]:
     root = {key: _prepared(each, raw[key], key, components, wrong) for key, each in values.items()}
     yield from wrong
     yield from problems(root, Configuration, "")
+    unused = () if overrides is None else _unused(raw["metric"], config, overrides)
     for key, node in components.items():
-        yield from _of_component(node, key)
+        if not f"{key}.".startswith(unused):
+            yield from _of_component(node, key)
+
+
+def _unused(nodes: Any, config: DictConfig, overrides: Iterable[str]) -> tuple[str, ...]:
+    """The metrics that a run does not use, and the regions and vectors that none of its metrics
+    refers to, as far as no override names them: "metric.spice.", "vectors."."""
+    asked = {*asked_metrics(config), *asked_metrics(config, "controls")}
+    if "all" in asked or not isinstance(nodes, dict):
+        return ()
+    used = str([node for name, node in nodes.items() if name in asked])
+    unused = [f"metric.{name}." for name in nodes if name not in asked]
+    unused += [f"{group}." for group in ("regions", "vectors") if f"${{{group}}}" not in used]
+    named = [f"{each.lstrip('+~').partition('=')[0]}." for each in overrides]
+    return tuple(key for key in unused if not any(each.startswith(key) for each in named))
 
 
 def _prepared(

@@ -78,6 +78,8 @@ class MetricScores:
         float64 [n, len(columns)], `None` unless ok.
     unscored
         Why captions have no score, and what to do about it, where the metric says it.
+    explains
+        Whether its scores can be explained.
     counts
         What the metric counts of this run's captions and images, cached ones included.
     key
@@ -100,6 +102,7 @@ class MetricScores:
     scorer: Scorer | None = None
     scores: Scores | None = None
     unscored: tuple[str, str] = ("", "")
+    explains: bool = False
     counts: tuple[Tally, ...] = ()
     key: bytes | None = None
     n_scored: int = 0
@@ -182,6 +185,7 @@ def _bound(metric: Metric, dataset: CaptionDataset, store: Store, fetch: bool) -
             "ok",
             training=scorer.training,
             scorer=scorer,
+            explains=scorer.explains,
         )
     except CacheError:
         raise
@@ -335,7 +339,15 @@ def look_up(
     started = time.perf_counter()
     if metric.pairwise:
         if rivals is None:
-            return Lookup(_without_rivals(metric), dataset)
+            skipped = MetricScores(
+                metric.name,
+                metric.columns,
+                (None,) * len(metric.columns),
+                "skipped",
+                "it compares two captions, and this experiment scores single ones",
+                "use experiment=pairs, or experiment=forced_choice",
+            )
+            return Lookup(skipped, dataset)
         captions, items = [join_pair(c, r) for c, r in zip(captions, rivals, strict=True)], None
     elif systems is not None and metric.reads_systems:
         captions = [join_pair(c, s or "") for c, s in zip(captions, systems, strict=True)]
@@ -377,17 +389,6 @@ def complete(
             lookup.bound = replace(lookup.bound, scorer=None)  # its memory is free for the next one
     seconds = bound.seconds + time.perf_counter() - started
     return replace(bound, scorer=None, seconds=seconds)
-
-
-def _without_rivals(metric: Metric) -> MetricScores:
-    return MetricScores(
-        metric.name,
-        metric.columns,
-        (None,) * len(metric.columns),
-        "skipped",
-        "it compares two captions, and this experiment scores single ones",
-        "use experiment=pairs, or experiment=forced_choice",
-    )
 
 
 def failed_with(bound: MetricScores, error: Exception) -> MetricScores:

@@ -89,7 +89,7 @@ SLOW = ["matplotlib", "nltk", "pandas", "scipy", "scipy.stats", "seaborn", "torc
     ("command", "needed"),
     [
         (["-m", "metaeval", "--help"], []),
-        # options of all metrics are checked in every run
+        # options of all metrics are checked
         (
             [
                 "-c",
@@ -97,6 +97,14 @@ SLOW = ["matplotlib", "nltk", "pandas", "scipy", "scipy.stats", "seaborn", "torc
                 "s.check_config(c.compose_config(['experiment=judgments']))",
             ],
             SLOW[:-1],
+        ),
+        (
+            [
+                "-c",
+                "import metaeval.config as c, metaeval.schema as s; "
+                "s.check_config(c.compose_config(['experiment=replace', 'metrics=[bleu]']), [])",
+            ],
+            SLOW[2:4],
         ),
         # of a run in which all is known: it neither draws nor loads a network
         (["-c", "import metaeval.experiments.run, metaeval.reports.graded.page"], SLOW[2:4]),

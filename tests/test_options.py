@@ -399,6 +399,23 @@ def test_all_that_is_wrong_is_named_at_once() -> None:
         assert key in line
 
 
+def test_metrics_that_a_run_leaves_out_are_checked_where_an_override_names_them() -> None:
+    words = ["experiment=replace", "metrics=[bleu]", "controls=[]", "regions=gold"]
+    wrong = {"metric.meteor.threads": "x", "vectors.device": 5, "metric.faier.parser": 5}
+    config = with_values(compose_config(words), wrong)
+    check_config(config, words)
+    for key, value in wrong.items():
+        with pytest.raises(ConfigError, match=f"^{key}: "):
+            check_config(config, [*words, f"{key}={value}"])
+    with pytest.raises(ConfigError, match=r"^metric\.bleu\.max_n: "):  # of a file, but it is used
+        check_config(with_values(config, {"metric.bleu.max_n": 0}), words)
+    for used in (["faier"], ["vifidel"], "grounded"):
+        with pytest.raises(ConfigError, match=r"metric\.faier\.parser|vectors\.device"):
+            check_config(with_values(config, {"metrics": used}), words)
+    with pytest.raises(ConfigError, match=r"^3 problems: "):
+        check_config(with_values(config, {"metrics": "all"}), words)
+
+
 class Own:
     """A user's metric, as far as the configuration can see."""
 

@@ -6,20 +6,21 @@ import logging
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import hydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.errors import HydraException
+from hydra.experimental.callback import Callback
 from hydra.types import RunMode
-from omegaconf import DictConfig, read_write
+from omegaconf import DictConfig, OmegaConf, read_write
 from omegaconf.errors import OmegaConfBaseException
 
 from metaeval import choices, installation
 from metaeval.compute.networks import keep_networks
-from metaeval.errors import ConfigError, MetaevalError
+from metaeval.errors import ConfigError, InputError, MetaevalError
 from metaeval.java.process import shared_java_services
 from metaeval.options import did_you_mean, is_unicode
 from metaeval.overrides import (
@@ -30,10 +31,11 @@ from metaeval.overrides import (
     override_value,
     split_flags,
 )
-from metaeval.runs.hydra_hooks import ExitCodes, write_exit_code
+from metaeval.runs.folder import new_folder, require_same_sweep
 
 log = logging.getLogger(__name__)
 
+EXIT_CODE = "exit_code.json"  # in a job's folder: {"exit_code": 2}
 # states of a disk or a folder, not bugs of metaeval
 _NOT_WRITABLE = frozenset(
     {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR}
@@ -90,22 +92,21 @@ def run_experiment(words: Sequence[str], verbs: Iterable[str]) -> int:
         ):
             command()
     except MetaevalError as error:
-        _print_error(str(error))
-        code = error.exit_code
+        code = _report(error)
     except (HydraException, OmegaConfBaseException, ValueError) as error:
         if started:  # not of composing the configuration
             raise
         from metaeval.config import no_config  # slow to import: not for --help
 
-        _print_error(str(no_config(error, sys.argv[1:])))
-        code = ConfigError.exit_code
+        code = _report(no_config(error, sys.argv[1:]))
     except OSError as error:
         # no folder can be made there (/proc), where it was the first thing to be made
         nowhere = error.errno == errno.ENOENT and not started
         if error.errno not in _NOT_WRITABLE and not nowhere:
             raise
-        _print_error(f"{error.filename or 'the folder of the run'}: {error.strerror}")
-        code = ConfigError.exit_code
+        code = _report(
+            ConfigError(f"{error.filename or 'the folder of the run'}: {error.strerror}")
+        )
     return max(code, ExitCodes.greatest)
 
 
@@ -135,18 +136,21 @@ def _job(config: DictConfig, others: Mapping[str, Any]) -> int:
         _merge(config, others)
         execute(config)
     except MetaevalError as error:
-        _print_error(str(error))
-        code = error.exit_code
+        code = _report(error)
     except KeyboardInterrupt:
-        _print_error("interrupted; run the same command to go on")
+        _report(MetaevalError("interrupted; run the same command to go on"))
         sys.exit(130)
     except Exception:
         if not in_sweep:
             raise
         log.exception("this job of the sweep has failed")
         code = 1
-    if in_sweep:
-        write_exit_code(Path(HydraConfig.get().runtime.output_dir), code)
+    if in_sweep:  # for the process that has begun the sweep
+        from metaeval.runs import files  # slow to import: not for --help
+
+        with suppress(InputError):  # a full disk: then the job's own line is all there is
+            out = Path(HydraConfig.get().runtime.output_dir)
+            files.write_json(out / EXIT_CODE, {"exit_code": code})
     return code
 
 
@@ -163,5 +167,68 @@ def _merge(config: DictConfig, others: Mapping[str, Any]) -> None:
         overrides.task += [f"{key}={override_value(value)}" for key, value in others.items()]
 
 
-def _print_error(line: str) -> None:
-    print(f"metaeval: {line}", file=sys.stderr)
+def _report(error: MetaevalError) -> int:
+    """Print an error in a line; its exit code."""
+    print(f"metaeval: {error}", file=sys.stderr)
+    return error.exit_code
+
+
+# Hydra's hooks (conf/config.yaml): a folder that is not there yet, and the exit codes of a sweep's
+# jobs, which may run in processes or on machines of their own.
+
+
+class NewFolder(Callback):
+    """Makes the folder, and names it in the configuration and in that of a sweep's jobs.
+
+    A sweep whose folder holds runs of another one ends here, with exit code 2.
+    """
+
+    def on_run_start(self, config: Any, **_: Any) -> None:
+        _make(config, "run")
+
+    def on_multirun_start(self, config: Any, **_: Any) -> None:
+        _make(config, "sweep")
+        overrides: Any = OmegaConf.to_container(config.hydra.overrides.task, resolve=False)
+        try:
+            require_same_sweep(Path(config.hydra.sweep.dir), overrides)
+        except ConfigError as error:  # Hydra would go on after an exception of a callback
+            print(f"metaeval: {error}", file=sys.stderr)
+            sys.exit(error.exit_code)
+
+
+def _make(config: Any, mode: str) -> None:
+    name: Any = OmegaConf.to_container(config.hydra[mode], resolve=False)
+    if "${now:" not in str(name["dir"]):
+        return
+    HydraConfig.instance().set_config(config)  # the name may refer to it
+    with suppress(InputError), read_write(config.hydra):  # Hydra meets the same, and says so
+        folder = str(new_folder(Path(config.hydra[mode].dir)))
+        config.hydra[mode].dir = folder
+        quoted = folder.replace("'", "\\'")
+        config.hydra.overrides.hydra.append(f"hydra.{mode}.dir='{quoted}'")
+
+
+class ExitCodes(Callback):
+    """Hydra's hook: after the last job, the greatest exit code that the jobs have left.
+
+    Class attributes
+    ----------------
+    greatest
+        0 until a sweep has ended, and where all jobs went well.
+    """
+
+    greatest: ClassVar[int] = 0
+
+    def on_multirun_start(self, config: Any, **_: Any) -> None:
+        for file in _written(config):
+            file.unlink(missing_ok=True)
+
+    def on_multirun_end(self, config: Any, **_: Any) -> None:
+        from metaeval.runs import files
+
+        codes = [files.read_run_json(file)["exit_code"] for file in _written(config)]
+        ExitCodes.greatest = max(codes, default=0)
+
+
+def _written(config: Any) -> list[Path]:
+    return list(Path(config.hydra.sweep.dir).glob(f"**/{EXIT_CODE}"))

@@ -48,7 +48,10 @@ def from_environment(node: DictConfig) -> dict[str, str]:
     Empty where the node cannot be resolved.
     """
     try:
-        return dict(_different(OmegaConf.to_container(node, resolve=True), as_written(node)))
+        written = as_written(node)
+        if f"${{{_RESOLVER}:" not in str(written):
+            return {}
+        return dict(_different(OmegaConf.to_container(node, resolve=True), written))
     except OmegaConfBaseException:
         return {}
 
