@@ -1,5 +1,6 @@
 """How a table is written: as the report of its run has it, or from a table of pandas."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -56,9 +57,9 @@ def run_tables(*keys: str, extras: Mapping[str, Sequence[str]] = {}) -> Write:
 
     def write(results: Sequence[Result]) -> str:
         texts = []
-        for run in (result.read() for result in results):
+        for k, run in enumerate((result.read() for result in results), 1):
             for table in _tables(run, keys, extras):
-                several = f"{run.experiment}, " if len(results) > 1 else ""
+                several = f"Command {k}, {run.experiment}, " if len(results) > 1 else ""
                 text = to_markdown(table._replace(caption=several + table.caption))
                 texts.append(controls_in_italics(run, text))
             texts.append(_scored(run))
@@ -94,9 +95,10 @@ def _tables(
 
 
 def _scored(run: MeasuredResult) -> str:
-    """How much each metric scored, where some scored less than others; empty otherwise."""
+    """How much each metric scored, where some scored less or more than most; empty otherwise."""
     counts = {m.name: m.numbers.facts.get("n") for m in run.metrics if m.ok}
     known = {name: n for name, n in counts.items() if isinstance(n, int)}
-    most = max(known.values(), default=0)
-    fewer = [f"{name} {n:,}" for name, n in known.items() if n < most]
-    return f"Scored: {', '.join(fewer)}, all others {most:,}.\n" if fewer else ""
+    often = Counter(known.values())
+    usual = max(often, key=lambda n: (often[n], n), default=0)
+    apart = [f"{name} {n:,}" for name, n in known.items() if n != usual]
+    return f"Scored: {', '.join(apart)}, all others {usual:,}.\n" if apart else ""

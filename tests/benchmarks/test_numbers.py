@@ -204,9 +204,11 @@ WRITTEN: dict[str, tuple[str, list[MeasuredResult], list[str]]] = {
     "each run has its table, and says what was scored by some metrics alone": (
         "flickr8k",
         [RATED, RATED],
-        (
-            [
-                "**judgments, table.**",
+        [
+            line
+            for k in (1, 2)
+            for line in (
+                f"**Command {k}, judgments, table.**",
                 "",
                 "| Metric | τ-c | τ-c, published |",
                 "| --- | ---: | ---: |",
@@ -215,9 +217,8 @@ WRITTEN: dict[str, tuple[str, list[MeasuredResult], list[str]]] = {
                 "",
                 "Scored: FAIEr 6, all others 10.",
                 "",
-            ]
-            * 2
-        )[:-1],
+            )
+        ][:-1],
     ),
     "captioners, shortest first; ρ of 2015 of the metric of that name; a system without a score": (
         "equal-length",
