@@ -169,14 +169,18 @@ def _require_features(x: Floats, y: Floats, image: tuple[int, ...]) -> None:
 def _ridge(x: Floats, y: Floats, new: Floats, penalty: float) -> Floats:
     from sklearn.linear_model import Ridge  # slow to import
 
-    x, new = _standardised(x, new)
-    x, new = _standardised(np.hstack([x, x * x]), np.hstack([new, new * new]))
-    return np.asarray(Ridge(penalty).fit(x, y).predict(new), dtype=np.float64)
+    _standardise(x, new)
+    x, new = np.hstack([x, x * x]), np.hstack([new, new * new])
+    _standardise(x, new)
+    return np.asarray(Ridge(penalty, copy_X=False).fit(x, y).predict(new), dtype=np.float64)
 
 
-def _standardised(x: Floats, new: Floats) -> tuple[Floats, Floats]:
-    """Both by the mean and standard deviation of the first; a constant feature becomes 0."""
+def _standardise(x: Floats, new: Floats) -> None:
+    """Scale both, in place, by the mean and standard deviation of the first; a constant feature
+    becomes 0."""
     mean, sd = x.mean(axis=0), x.std(axis=0)
     flat = sd <= 1e-12 * np.abs(mean)
-    sd = np.where(flat, 1.0, sd)
-    return np.where(flat, 0.0, (x - mean) / sd), np.where(flat, 0.0, (new - mean) / sd)
+    for table in (x, new):
+        table -= mean
+        table /= np.where(flat, 1.0, sd)
+        table[:, flat] = 0.0
