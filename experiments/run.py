@@ -200,6 +200,10 @@ def _measure(
         record.begin()
         with record.record_failure():
             summary, passes = _stages(experiment, data, metrics, record)
+            del data  # the report, which reads files, needs as much memory
+            if metrics:
+                return_free_memory()
+                _finish(record, _entries(passes))
     next_file = _next_file(config, out)
     if not metrics:
         return summary
@@ -250,7 +254,7 @@ def _stages(
     metrics: Mapping[str, Metric],
     record: RunRecord,
 ) -> tuple[Outcome, Sequence[Pass]]:
-    """Run all stages that write files; returns the result and the outcome of each metric."""
+    """Run all stages before the report; returns the result and the outcome of each metric."""
     config, out = record.config, record.out
     with record.stage("captions"):
         experiment.write_versions(data, record)
@@ -282,7 +286,6 @@ def _stages(
     by_name = {n: (m, p.scored) for (n, m), p in zip(metrics.items(), passes, strict=False)}
     _explain(experiment, data, by_name, summary, record)
     _write_answers(out, experiment.rated_captions(data))  # the report reads them
-    _finish(record, _entries(passes))
     return summary, passes
 
 
