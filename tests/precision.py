@@ -19,9 +19,4 @@ def assert_same_scores(
 
     With a precision of `None` every bit must be equal. NaN equals NaN.
     """
-    if precision is None:
-        np.testing.assert_array_equal(one, other)
-    else:
-        np.testing.assert_allclose(
-            one, other, rtol=0, atol=precision * (1 + STORED), equal_nan=True
-        )
+    np.testing.assert_allclose(one, other, rtol=0, atol=(precision or 0.0) * (1 + STORED))

@@ -12,7 +12,6 @@ import pytest
 from metaeval.runs import files as results
 from tests.forked import run_command
 
-REPOSITORY = Path(__file__).resolve().parents[1]
 SMALL = ("dataset=scenes", "dataset.limit=40", "stats.replicates=50")
 TEXT_ONLY = "metrics=[bleu,rouge_l,cider]"
 
@@ -31,15 +30,6 @@ def metaeval(
         text=True,
         timeout=300,
     )
-
-
-def refusal(*arguments: str, cwd: Path) -> str:
-    """The one line with which the command ends, with exit code 2."""
-    done = metaeval(*arguments, cwd=cwd)
-    assert done.returncode == 2
-    assert done.stderr.startswith("metaeval: ")
-    assert len(done.stderr.splitlines()) == 1, done.stderr
-    return done.stderr
 
 
 def compared(run: Path) -> dict[str, bytes]:
@@ -130,8 +120,11 @@ def test_bad_input_and_bad_configuration_exit_with_2_and_one_line(
 ) -> None:
     (tmp_path / "bad.json").write_text('{"images": [')
     scenes = () if any(a.startswith("dataset=") for a in arguments) else SMALL
-    line = refusal(*arguments, *scenes, "hydra.run.dir=OUT", cwd=tmp_path)
-    assert message in line
+    done = metaeval(*arguments, *scenes, "hydra.run.dir=OUT", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith("metaeval: ")
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+    assert message in done.stderr
     assert not (tmp_path / "OUT" / results.SCORES).exists()
 
 

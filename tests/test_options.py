@@ -468,8 +468,4 @@ def test_what_is_known_of_annotations() -> None:
     known = OptionsOf("metaeval.metrics.faier.network.FaierShape", without=("d_u",)).known()
     assert ("d_u" in known, "width" in known) == (False, True)
     assert did_you_mean("zzz", ["seed"]) == ""
-    assert options_of(CaptionsOf) == ({}, False)
-
-
-class CaptionsOf:
-    """A class: in a configuration its value is a node."""
+    assert options_of(Elsewhere) == ({}, False)  # a class: in a configuration its value is a node

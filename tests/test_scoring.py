@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import numpy.typing as npt
@@ -165,16 +166,14 @@ class Needy(LengthRatio):
 source_digest(Needy)
 
 
-class Broken(LengthRatio):
-    def bind(self, dataset: CaptionDataset, store: Store | None = None) -> Scorer | Absent:
-        raise KeyError("no such region")
-
-
 @pytest.mark.parametrize(
     ("metric", "outcome"),
     [
         (Needy(), ("skipped", "no weights", "python -m metaeval doctor --install weights")),
-        (Broken(), ("failed", "KeyError: 'no such region'", None)),
+        (
+            LengthRatio(scorer_class=Mock(side_effect=KeyError("no such region"))),
+            ("failed", "KeyError: 'no such region'", None),
+        ),
     ],
     ids=["absent", "broken"],
 )

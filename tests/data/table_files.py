@@ -20,7 +20,9 @@ def write(path: Path, value: Any) -> Path:
     elif path.suffix == ".parquet":
         pd.DataFrame(value).to_parquet(path)
     elif path.suffix in (".csv", ".tsv", ".xlsx"):
-        table = pd.DataFrame([{k: _cell(v) for k, v in row.items()} for row in value])
+        table = pd.DataFrame(
+            {k: as_json(v) if isinstance(v, list) else v for k, v in row.items()} for row in value
+        )
         if path.suffix == ".xlsx":
             table.to_excel(path, index=False)
         else:
@@ -34,7 +36,3 @@ def write(path: Path, value: Any) -> Path:
 
 def as_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
-
-
-def _cell(value: Any) -> Any:
-    return as_json(value) if isinstance(value, list) else value

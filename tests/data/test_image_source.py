@@ -96,19 +96,16 @@ def test_the_guard_sees_the_image_behind_any_document(tmp_path: Path, documents:
     assert np.isin(keys, weights_that_know(2453).seen).sum() == 1
 
 
-def renumbered(path: Path, names: bool) -> Path:
-    """A captions file whose ids are 0, 1, …, with or without the files' own names."""
+def load_renumbered(path: Path, names: bool, **options: str) -> CaptionDataset:
+    """Images whose ids are 0, 1, …, with or without the files' own names."""
     numbers = (391895, 522418)
     images = [
         {"id": k, **({"file_name": f"COCO_val2014_{n:012d}.jpg"} if names else {})}
         for k, n in enumerate(numbers)
     ]
     annotations = [{"id": k, "image_id": k // 2, "caption": f"caption {k}"} for k in range(4)]
-    return write_json(path, {"images": images, "annotations": annotations})
-
-
-def load_renumbered(path: Path, names: bool, **options: str) -> CaptionDataset:
-    return load_coco(captions=renumbered(path, names), n_references=1, **options)
+    write_json(path, {"images": images, "annotations": annotations})
+    return load_coco(captions=path, n_references=1, **options)
 
 
 def test_renumbered_images_are_seen_through_or_refused(

@@ -37,12 +37,8 @@ def _records(path: str, records: object) -> Callable[[Path], None]:
     return lambda folder: pair_files.write(folder / path, records)
 
 
-def _coco(make: Callable[[Path], object]) -> Callable[[Path], None]:
-    def both(folder: Path) -> None:
-        make(folder)
-        pair_files.coco(folder)
-
-    return both
+def _coco(make: Callable[[Path], object]) -> Callable[[Path], object]:
+    return lambda folder: make(pair_files.coco(folder))
 
 
 def _karpathy(folder: Path) -> None:

@@ -16,7 +16,6 @@ from metaeval.stats.resampling.items import Floats
 
 N = 1500
 STATS = OmegaConf.create({"replicates": 4000, "seed": 0, "confidence": 0.95})
-KEY = Measure("mean", "Mean")
 
 
 def outcomes() -> dict[str, Floats]:

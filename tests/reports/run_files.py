@@ -4,7 +4,7 @@ Captions are real or written here, corruptions are a plain Replace, scores are w
 """
 
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -23,7 +23,6 @@ from metaeval.runs.records import ScoreColumn
 from metaeval.scoring import MetricScores
 
 Image = tuple[int | str, str, tuple[str, ...]]  # id, human caption, references
-Scorer = Callable[[str, Sequence[str]], float]
 
 IMAGES: tuple[Image, ...] = (
     (9, "A man in a red coat rides a brown horse along the beach.",
@@ -65,15 +64,17 @@ HOSTILE: tuple[Image, ...] = (
 SETS = (("Random", 0), ("Replace 50%", 1), ("Replace 25%", 2), ("Human", 3))
 
 
-def sacrebleu_score(candidate: str, references: Sequence[str]) -> float:
-    return float(sacrebleu.sentence_bleu(candidate, list(references)).score) / 100
+SCORERS = {"SacreBLEU": sacrebleu.sentence_bleu, "chrF": sacrebleu.sentence_chrf}
 
 
-def chrf_score(candidate: str, references: Sequence[str]) -> float:
-    return float(sacrebleu.sentence_chrf(candidate, list(references)).score) / 100
-
-
-SCORERS: dict[str, Scorer] = {"SacreBLEU": sacrebleu_score, "chrF": chrf_score}
+def scores_of(captions: pd.DataFrame, images: Sequence[Image]) -> dict[str, Any]:
+    """Metric → what sacrebleu says of each caption, from 0 to 1."""
+    references = {image: list(refs) for image, _, refs in images}
+    pairs = list(zip(captions["image_id"], captions["caption"], strict=True))
+    return {
+        name: np.array([score(caption, references[image]).score / 100 for image, caption in pairs])
+        for name, score in SCORERS.items()
+    }
 
 
 def corrupt(images: Sequence[Image], seed: int) -> pd.DataFrame:
@@ -139,15 +140,7 @@ def write_run(
     default, and `result` other fields of the result.
     """
     captions = corrupt(images, seed) if captions is None else captions
-    references = {image: refs for image, _, refs in images}
-    if scores is None:
-        scores = {
-            name: np.array(
-                [f(c, references[i]) for i, c in
-                 zip(captions["image_id"], captions["caption"], strict=True)]
-            )
-            for name, f in SCORERS.items()
-        }  # fmt: skip
+    scores = scores_of(captions, images) if scores is None else scores
     frames = [captions[["image_id", "set", "level"]].assign(metric=m, score=s)
               for m, s in scores.items()]  # fmt: skip
     empty = captions[["image_id", "set", "level"]].assign(metric="", score=0.0).iloc[:0]

@@ -12,7 +12,7 @@ from metaeval.reports.measured import write_report
 from metaeval.reports.sweep.page import write_sweep
 from metaeval.runs import files as results
 from tests.reports.browser import Page
-from tests.reports.run_files import HOSTILE, IMAGES, SCORERS, absent, corrupt, write_run
+from tests.reports.run_files import HOSTILE, IMAGES, absent, corrupt, scores_of, write_run
 
 
 @pytest.fixture(scope="module")
@@ -24,12 +24,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     captions.loc[odd, "caption"] = captions["source_caption"]
     captions.loc[odd, "applied"] = False
     captions["edits"] = [[] if o else e for o, e in zip(odd, captions["edits"], strict=True)]
-    references = {image: refs for image, _, refs in images}
-    scores = {
-        name: np.array([f(c, references[i]) for i, c in
-                        zip(captions["image_id"], captions["caption"], strict=True)])
-        for name, f in SCORERS.items()
-    }  # fmt: skip
+    scores = scores_of(captions, images)
     scores["rounded"] = np.round(scores["chrF"], 1)
     scores["rounded"][2] = np.nan
     path = write_run(

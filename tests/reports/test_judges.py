@@ -1,6 +1,5 @@
 """The section "Judges": its sentences and numbers, with data for which each would differ."""
 
-import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,6 +12,7 @@ from metaeval.reports.measured import write_report
 from metaeval.results.judge import EqualRatingEffects, JudgeDiagnostics
 from metaeval.runs import files
 from tests.experiments.judgments.test_judgments import run_in
+from tests.shared import write_lines
 
 _UNKNOWN = dict.fromkeys((
     "order_consistency", "first_preferred", "ties", "repeatability_sd", "same_answers",
@@ -114,14 +114,13 @@ def test_a_run_with_ratings_and_systems_shows_length_and_self_preference(tmp_pat
                     text = f"{system[0]}{rating}{image} " + " ".join("xyzuv"[: words - 1])
                     answer = str(20 * rating + 3 * words + bonus)
                     captions.append((f"i{image}", text, system, rating, answer))
-    rated, answers = tmp_path / "rated.jsonl", tmp_path / "answers.jsonl"
-    rated.write_text("\n".join(
-        json.dumps({"image_id": image, "candidate": text, "references": [f"some {image} x y"],
-                    "human": [rating], "system": system})
+    rated = write_lines(tmp_path / "rated.jsonl", (
+        {"image_id": image, "candidate": text, "references": [f"some {image} x y"],
+         "human": [rating], "system": system}
         for image, text, system, rating, _ in captions
     ))  # fmt: skip
-    answers.write_text("\n".join(
-        json.dumps({"image_id": image, "caption": text, "answer": answer})
+    answers = write_lines(tmp_path / "answers.jsonl", (
+        {"image_id": image, "caption": text, "answer": answer}
         for image, text, _, _, answer in captions
     ))  # fmt: skip
     run_in(

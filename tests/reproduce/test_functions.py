@@ -1,6 +1,5 @@
 """Values that are functions of runs, by hand; items of the papers; rules of found protocols."""
 
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,6 +30,7 @@ from metaeval.results.files import read_result
 from metaeval.runs import files
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
+from tests.data.table_files import write
 
 
 def run(out: Path, **options: object) -> Path:
@@ -51,13 +51,12 @@ def test_people_above_machines_are_counted_over_the_drawn_pairs(
 ) -> None:
     scenes = load_scenes(n=40, cache=tmp_path)
     captions = tmp_path / "captions"
-    captions.mkdir()
     for shift in (1, 2):
         texts = scenes.human[shift:] + scenes.human[:shift]
         records = [
             {"image_id": i, "caption": c} for i, c in zip(scenes.image_ids, texts, strict=True)
         ]
-        (captions / f"shift{shift}.json").write_text(json.dumps(records))
+        write(captions / f"shift{shift}.json", records)
     out = run(
         tmp_path / "OUT",
         experiment="captioners",

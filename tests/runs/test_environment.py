@@ -15,7 +15,7 @@ from metaeval.config import build, compose_config
 from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import StrictError
 from metaeval.experiments.run import run_configured
-from metaeval.results.base import Model
+from metaeval.results.base import Estimate, Measured
 from metaeval.runs.environment import as_written, from_environment, hidden, hidden_in
 from metaeval.runs.source import source_digest
 from metaeval.runs.store import MemoryStore
@@ -84,19 +84,14 @@ def test_a_signature_has_a_digest_of_the_value(monkeypatch: pytest.MonkeyPatch) 
     assert made[0] != made[1]
 
 
-class Told(Model):
-    texts: dict[str, str]
-    number: float
-
-
 def test_short_values_and_numbers_of_a_result_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     node: Any = OmegaConf.create({"a": WRITTEN, "b": "${oc.env:SHORT}", "c": "${oc.env:LONG}"})
     monkeypatch.setenv("SHORT", "on")
     monkeypatch.setenv("LONG", "12345678")
-    told = Told(texts={f"of {SECRET}": "on 12345678"}, number=0.12345678)
-    found = hidden_in(told, node)
-    assert found.texts == {f"of {WRITTEN}": "on ${oc.env:LONG}"}
-    assert found.number == told.number
+    values = {"number": Estimate(value=0.12345678)}
+    found = hidden_in(Measured(values=values, facts={f"of {SECRET}": "on 12345678"}), node)
+    assert found.facts == {f"of {WRITTEN}": "on ${oc.env:LONG}"}
+    assert found.values == values
 
 
 @pytest.mark.slow

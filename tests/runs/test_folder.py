@@ -31,14 +31,6 @@ def content(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
 
 
-def written(folder: Path, *names: str) -> None:
-    """A run's folder with these files."""
-    with lock(folder) as held:
-        for name in names:
-            files.atomic(folder / name, lambda path: path.write_text("of a run"))
-        files.write_json(folder / files.RUN, {"files": list(held.files)})
-
-
 def test_each_of_many_gets_a_folder(tmp_path: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
         made = list(pool.map(new_folder, [tmp_path / "runs" / "09-30"] * 40))
@@ -138,7 +130,10 @@ def test_only_what_is_listed_and_inside_is_removed(tmp_path: Path) -> None:
     out, other = tmp_path / "OUT", tmp_path / "other"
     other.mkdir()
     (other / "a.csv").write_text("not of the run")
-    written(out, "tables/a.csv", "tables/kept/part-0.parquet", "b.svg", "answers.parquet")
+    with lock(out) as held:
+        for name in ("tables/a.csv", "tables/kept/part-0.parquet", "b.svg", "answers.parquet"):
+            files.atomic(out / name, lambda path: path.write_text("of a run"))
+        files.write_json(out / files.RUN, {"files": list(held.files)})
     (out / "link").symlink_to(other)
     (out / "linked.csv").symlink_to(other / "a.csv")
     (out / "tables/mine.csv").write_text("mine")

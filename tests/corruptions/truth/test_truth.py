@@ -6,7 +6,6 @@ import string
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -35,7 +34,6 @@ from metaeval.data.scenes import (
 from metaeval.data.scenes.lexicon import COLOUR_WORDS, NOUNS, NUMBERS
 from tests.corruptions.test_properties import with_edits
 
-ROOT = Path(__file__).parents[3]
 ALL: tuple[type[TruthCorruption], ...] = (
     ReplaceObject,
     ReplaceAttribute,

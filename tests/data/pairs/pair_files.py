@@ -54,7 +54,6 @@ SAID = (
 def coco(folder: Path) -> Path:
     """METAEVAL_DATA: captions and objects of the four images."""
     annotations = folder / "annotations"
-    annotations.mkdir(parents=True, exist_ok=True)
     images = [{"id": i, "file_name": f"{i:012d}.jpg", "width": 10, "height": 10} for i in IMAGES]
     said = [(i, c) for i in IMAGES for c in CAPTIONS[i]]
     captions = [{"id": k, "image_id": i, "caption": c} for k, (i, c) in enumerate(said)]

@@ -10,6 +10,7 @@ from metaeval.data.dataset import Absent
 from metaeval.data.pairs.iiw import ASPECTS, load_iiw
 from metaeval.metrics.controls import BigramModel, LongestCopy
 from metaeval.metrics.ngram.bleu import Bleu
+from tests.data.table_files import write
 from tests.fuzz.base import Loader
 from tests.shared import in_data, write_lines
 
@@ -48,9 +49,8 @@ IIW400 = [
 
 
 def make(folder: Path) -> Path:
-    (folder / "iiw").mkdir(parents=True, exist_ok=True)
-    write_lines(folder / "iiw/docci_test.jsonl", DOCCI)
-    write_lines(folder / "iiw/iiw400.jsonl", IIW400)
+    write(folder / "iiw/docci_test.jsonl", DOCCI)
+    write(folder / "iiw/iiw400.jsonl", IIW400)
     return folder
 
 

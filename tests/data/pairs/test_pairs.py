@@ -61,10 +61,8 @@ def test_the_true_caption_is_taken_out_of_the_references(data: Path) -> None:
 
 def test_two_equal_captions_are_no_pair(tmp_path: Path) -> None:
     record = {"image_id": 1, "true": "a dog", "references": ["one dog"]}
-    file = tmp_path / "pairs.jsonl"
     lines = [{**record, "false": text} for text in ("a cat", "a  dog ", "A dog")]
-    file.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
-    pairs = load_pairs_table(file)
+    pairs = load_pairs_table(write_lines(tmp_path / "pairs.jsonl", lines))
     assert [p.false for p in pairs.pairs] == ["a cat", "A dog"]
     assert "1 pairs of two equal captions were left out." in pairs.dataset.notes
 

@@ -2,7 +2,6 @@
 
 import hashlib
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 
@@ -11,7 +10,6 @@ from metaeval.data.scenes.cast import THINGS
 from metaeval.data.scenes.load import captions_json, to_json_bytes
 from research.scenes.files import graph_to_json
 
-ROOT = Path(__file__).parents[3]
 # SHA-256 of the captions and the graphs of the first 100 scenes, as the generator writes them
 # (research/scenes). A change of the files changes everyone's numbers.
 FIRST = {

@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from metaeval.experiments.captioners.task import Captioners
-from metaeval.experiments.run import run
+from metaeval.experiments.run import run_configured
 from tests.shared import composed, write_captions, write_json
 
 HOSTILE = "</script><img src=x onerror=window.pwned=1> & \"quoted\" 'text'"
@@ -44,5 +43,5 @@ def write_captioners_run(folder: Path, copies: int = 4, *overrides: str) -> Path
         "stats.replicates=50", "stats.tie_seeds=2", "task.permutations=200", *overrides,
     )  # fmt: skip
     config.captions = files  # such names cannot be written on a command line
-    run(Captioners(config.task.permutations, config.task.baseline), config, folder / "run")
+    run_configured(config, folder / "run")
     return folder / "run"

@@ -20,8 +20,7 @@ from metaeval.data.scenes import load_scenes
 from metaeval.data.system_captions import read_system_captions
 from metaeval.errors import MetaevalError, StrictError
 from metaeval.experiments.captioners.systems import with_all_references
-from metaeval.experiments.captioners.task import Captioners
-from metaeval.experiments.run import run as carry_out, run_configured
+from metaeval.experiments.run import run_configured
 from metaeval.metrics.base import Scorer
 from metaeval.metrics.ngram.cider import Cider
 from metaeval.reports.measured import write_report
@@ -108,8 +107,7 @@ def run(folder: Path, captions: str, *overrides: str) -> Path:
         f"dataset.captions={folder}/captions_tiny.json", "metric=[bleu,rouge_l]", "controls=[]",
         "report=none", *FAST, captions, *overrides,
     )  # fmt: skip
-    task = Captioners(config.task.permutations, config.task.baseline)
-    carry_out(task, config, folder / "out")
+    run_configured(config, folder / "out")
     return folder / "out"
 
 

@@ -74,24 +74,20 @@ def test_what_single_ratings_cannot_say(tmp_path: Path) -> None:
         assert (key in values, title in page) == (there, there)
 
 
-def raters_table(exact: int) -> list[dict[str, Any]]:
-    """Three people who see the length with noise; the third rates the first 60 captions alone."""
-    rng = np.random.default_rng(exact)
-    lengths = rng.integers(3, 12, N)
-    given = (lengths[:, None] + rng.normal(0, 2, (N, 3))).tolist()
-    return [
-        {"image_id": f"i{k % IMAGES}", "candidate": " ".join(["word"] * lengths[k]),
-         "references": ["a word"], "anna": anna, "ben": ben, "cleo": cleo if k < exact else None}
-        for k, (anna, ben, cleo) in enumerate(given)
-    ]  # fmt: skip
-
-
 @pytest.mark.parametrize(("n", "tested"), [(60, 3), (20, 2)])
 def test_whether_a_metric_may_replace_a_rater_of_known_identity(
     n: int, tested: int, tmp_path: Path
 ) -> None:
-    """Length is what the raters see, without their noise; a random score is not."""
-    records = raters_table(n)
+    """Length is what the raters see, without their noise; a random score is not. The third of them
+    rates the first n captions alone."""
+    rng = np.random.default_rng(n)
+    lengths = rng.integers(3, 12, N)
+    given = (lengths[:, None] + rng.normal(0, 2, (N, 3))).tolist()
+    records = [
+        {"image_id": f"i{k % IMAGES}", "candidate": " ".join(["word"] * lengths[k]),
+         "references": ["a word"], "anna": anna, "ben": ben, "cleo": cleo if k < n else None}
+        for k, (anna, ben, cleo) in enumerate(given)
+    ]  # fmt: skip
     result = run_table(
         tmp_path, records, "dataset.raters=[anna,ben,cleo]",
         "metrics=[length,random_score,rouge_l]", "stats.replicates=100",

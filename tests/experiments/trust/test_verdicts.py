@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 from metaeval.config import build, compose_config
-from metaeval.experiments.trust.findings import SOURCES, evidence_of
+from metaeval.experiments.trust.findings import evidence_of
 from metaeval.experiments.trust.result import ItemRun, gathered
 from metaeval.experiments.trust.verdicts import Uses, read_uses, robustness
 from metaeval.results.files import read_info
@@ -253,11 +253,6 @@ def test_every_comparison_with_a_control_is_a_test_with_its_replicates(tmp_path:
             assert (low, high) == pytest.approx((estimate.low, estimate.high), abs=1e-6)
     for name in ("BLEU-4", "Bigram model", "Length"):
         assert {r.measure for r in known if r.column == name} == {*tests, "mean_auc"}
-
-
-def test_every_source_that_a_use_asks_for_is_one_that_a_run_gives() -> None:
-    asked = {source for use in read_uses(None).uses for source in use.evidence}
-    assert asked <= set(SOURCES)
 
 
 @pytest.mark.parametrize(

@@ -67,8 +67,7 @@ def matches(
     rng = np.random.default_rng(len(words))
 
     def table(rows: Sequence[str]) -> list[list[float]]:
-        cells: list[list[float]] = rng.gamma(1.2, 1.0, (len(rows), len(regions))).round(4).tolist()
-        return cells
+        return rng.gamma(1.2, 1.0, (len(rows), len(regions))).round(4).tolist()
 
     relations = [" ".join(words[k : k + 3]) for k in range(0, max(len(words) - 2, 1), 3)]
     return {
@@ -88,8 +87,7 @@ def alignment(words: Sequence[str], references: Sequence[Sequence[str]]) -> dict
     rng = np.random.default_rng(len(words))
 
     def cosines(*shape: int) -> list[list[float]]:
-        numbers: list[list[float]] = (rng.uniform(-0.2, 1, shape).round(3) + 0.0).tolist()
-        return numbers
+        return (rng.uniform(-0.2, 1, shape).round(3) + 0.0).tolist()
 
     aligned = [
         {

@@ -21,7 +21,7 @@ from tests.reports.graded.explained_files import (
     tuples,
     write_explanations,
 )
-from tests.reports.run_files import HOSTILE, IMAGES, SCORERS, SETS, corrupt, write_run
+from tests.reports.run_files import HOSTILE, IMAGES, SETS, corrupt, scores_of, write_run
 
 BLUR = "document.activeElement.blur()"
 HOSTILE_LABEL = "<img src=x onerror='window.pwned=1'>"
@@ -43,8 +43,7 @@ def grounded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     images = [*IMAGES, *HOSTILE]
     captions = corrupt(images, 3)
     references = {image: refs for image, _, refs in images}
-    pairs = list(zip(captions["image_id"], captions["caption"], strict=True))
-    values = np.array([SCORERS["SacreBLEU"](c, references[i]) for i, c in pairs])
+    values = scores_of(captions, images)["SacreBLEU"]
     columns = ("TIGEr", "FAIEr", "BERTScore", "SPICE", "CHAIR-i", "VIFIDEL")
     noise = np.random.default_rng(0).normal(0, 0.1, (len(columns), len(values)))
     scores = {column: values + extra for column, extra in zip(columns, noise, strict=True)}
@@ -86,11 +85,10 @@ def visit(page: Page, run: Path, metric: str) -> dict[str, Any]:
 
 
 def texts(page: Page, selector: str) -> list[str]:
-    contents: list[str] = page.run(
+    return page.run(
         f"[...document.querySelectorAll({json.dumps('.card:first-child .why[open] ' + selector)})]"
         ".map(n => n.textContent)"
     )
-    return contents
 
 
 def choose(page: Page, name: str) -> None:

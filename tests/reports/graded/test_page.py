@@ -324,11 +324,6 @@ def word_edit(position: int, before: str, after: str) -> dict[str, object]:
     return {"position": position, "before": before, "after": after}
 
 
-def shown(text: str) -> str:
-    """Marks made readable: [kind:before|after]."""
-    return text.replace(OPEN, "[").replace(MID, "|").replace(CLOSE, "]")
-
-
 @pytest.mark.parametrize(
     ("source", "caption", "edits", "expected"),
     [
@@ -352,7 +347,9 @@ def shown(text: str) -> str:
     ],
 )
 def test_marks(source: str, caption: str, edits: list[dict[str, object]], expected: str) -> None:
-    assert shown(mark_edits(source, caption, edits)) == expected
+    """Made readable as [kind:before|after]."""
+    marked = mark_edits(source, caption, edits)
+    assert marked.replace(OPEN, "[").replace(MID, "|").replace(CLOSE, "]") == expected
 
 
 WORDS = st.lists(st.text("ab\u202e<é", min_size=1, max_size=3), min_size=1, max_size=8)

@@ -50,8 +50,7 @@ def overrides(job: Path, *given: str, status: str = "finished", error: str | Non
 
 
 def numbers_of_job(folder: Path, metric: str) -> Measured:
-    numbers: Measured = read_result(folder / results.STATISTICS).metric(metric).numbers
-    return numbers
+    return read_result(folder / results.STATISTICS).metric(metric).numbers
 
 
 def test_csv_has_every_job_and_metric(sweep: Path) -> None:

@@ -66,15 +66,6 @@ def test_what_does_not_count_is_hatched_and_says_why(tmp_path: Path) -> None:
     assert "no test counts (a: 60 images; a test needs 100)" in few
 
 
-def test_all_evidence_is_a_table(tmp_path: Path) -> None:
-    runs = item_run("a", {"A": 0.9, "B": SAME}), item_run("b", {"B": 0.6})
-    page_of(trust_result(*runs), tmp_path)
-    table = pd.read_csv(tmp_path / "tables" / "cells.csv")
-    of_metrics = table[table["metric"].isin(["A", "B"])]
-    assert of_metrics["skill"].tolist() == pytest.approx([0.8, 0.0, 0.2])
-    assert of_metrics["outcome"].tolist() == ["above", "neither", "above"]
-
-
 def test_your_metric_is_first_and_compared_with_the_best_known_one(tmp_path: Path) -> None:
     runs = item_run("a", {"A": 0.9, "Mine": 0.7}), item_run("b", {"A": 0.9, "Mine": 0.5})
     assert "Your metric" not in page_of(trust_result(*runs), tmp_path)
@@ -91,15 +82,19 @@ def test_your_metric_is_first_and_compared_with_the_best_known_one(tmp_path: Pat
 
 @pytest.fixture
 def result() -> MeasuredResult:
-    runs = item_run("a", {"A_1": 0.9, "T": 0.9}, trained=["T"]), item_run("b", {"A_1": 0.3})
-    return trust_result(*runs)
+    first = item_run("a", {"A_1": 0.9, "B": SAME, "T": 0.9}, trained=["T"])
+    return trust_result(first, item_run("b", {"A_1": 0.3}))
 
 
-def test_the_matrix_is_a_table_for_a_paper(result: MeasuredResult, tmp_path: Path) -> None:
+def test_the_matrix_and_all_evidence_are_tables(result: MeasuredResult, tmp_path: Path) -> None:
     html = page_of(result, tmp_path)
     assert 'download="matrix.tex"' in html
     table = pd.read_csv(tmp_path / "tables" / "matrix.csv")
     assert table.iloc[0].tolist() == ["A_1", "1 1/2*"]
+    evidence = pd.read_csv(tmp_path / "tables" / "cells.csv")
+    assert evidence["metric"].tolist() == ["A_1", "A_1", "B", "T"]
+    assert evidence["outcome"].tolist() == ["above", "below", "neither", "not counted"]
+    assert evidence["skill"].tolist() == pytest.approx([0.8, -0.4, 0.0, 0.8])
 
 
 @needs_latex

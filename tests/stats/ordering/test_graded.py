@@ -199,8 +199,7 @@ def test_all_captions_matrix_is_scipys() -> None:
     found = kendall_matrix(list(values))
     for a, b in combinations(range(4), 2):
         x, y = values[a].ravel(), values[b].ravel()
-        there = ~(np.isnan(x) | np.isnan(y))
-        expected = stats.kendalltau(x[there], y[there]).statistic
+        expected = stats.kendalltau(x, y, nan_policy="omit").statistic
         assert found[a, b] == found[b, a] == pytest.approx(expected, abs=1e-12)
     np.testing.assert_array_equal(np.diag(found), 1)
     constant = kendall_matrix([[1, 2, 3], [5, 5, 5]])
