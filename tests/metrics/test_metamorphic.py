@@ -88,7 +88,7 @@ OTHER: dict[str, Any] = {
     "label": "other",
     "options": {"more": 1},
     "files": ["<vectors>"],
-    "function": "tests.metrics.test_metamorphic.two_others",
+    "function": "tests.metrics.test_metamorphic.one",
     "scorer": "tests.metrics.test_metamorphic.TwoOthers",
     "metric": "torchmetrics.text.TranslationEditRate",
     "module": "<module2>",
@@ -160,10 +160,6 @@ def two(captions: list[str], references: list[list[str]], more: int = 0) -> dict
 
 def one(captions: list[str], more: int = 0) -> list[float]:
     return [1.0] * len(captions)
-
-
-def two_others(captions: list[str], more: int = 0) -> dict[str, list[float]]:
-    return {"A": [1.0] * len(captions), "B": [2.0] * len(captions)}
 
 
 class Two:
