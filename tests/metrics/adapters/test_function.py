@@ -38,6 +38,7 @@ from tests.metrics.adapters.adapter_cases import (
     small,
     workplace,
 )
+from tests.shared import write_texts
 
 __all__ = ["workplace"]
 
@@ -569,9 +570,7 @@ def test_a_module_of_evaluate_from_a_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    folder = tmp_path / "overlap"
-    folder.mkdir()
-    (folder / "overlap.py").write_text(MODULE)
+    folder = write_texts(tmp_path / "overlap", {"overlap.py": MODULE})
     metric = EvaluateMetric(folder)
     # by hand: a, baseball, player of 4 words; two, dogs; the, road
     expected = [[3 / 4], [1], [1]]

@@ -27,6 +27,7 @@ from metaeval.scoring import score_captions
 from metaeval.text.transformers import hub
 from tests.metrics.metric_cases import images, ready, scores_of
 from tests.precision import assert_same_scores
+from tests.shared import write_texts
 
 # float32 networks, products in another order: 1e-5 is forty times their rounding
 TOLERANCE = 1e-5
@@ -174,9 +175,7 @@ def test_roberta_is_preferred_where_it_is(tmp_path: Path, monkeypatch: pytest.Mo
         (f"{snapshot}/config.json", "{}", "BERTScore (MiniLM)"),  # no weights yet
         (f"{snapshot}/model.safetensors", "", "BERTScore"),
     ):
-        path = hub / "models--FacebookAI--roberta-large" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(content)
+        write_texts(hub / "models--FacebookAI--roberta-large", {name: content})
         assert metric.bind(DATASET).columns[0].name == column
 
 

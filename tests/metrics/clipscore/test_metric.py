@@ -44,6 +44,7 @@ from metaeval.weights import pretrained
 from research.train.clip import vocabulary_of
 from research.weights import write_card
 from tests.precision import assert_same_scores
+from tests.shared import write_texts
 
 MODEL = "tiny-plain"
 # SigLIP: no causal mask, the last token's state, an attention pool over the picture, no projection
@@ -308,11 +309,8 @@ def test_without_weights_or_images(tmp_path: Path, dataset: CaptionDataset) -> N
 
 @pytest.mark.usefixtures("empty_hub")
 def test_weights_in_hugging_face_s_cache(tmp_path: Path, dataset: CaptionDataset) -> None:
-    model = tmp_path / "models--timm--vit_base_patch32_clip_224.openai"
-    (model / "snapshots" / "abc").mkdir(parents=True)
-    (model / "refs").mkdir()
-    (model / "refs" / "main").write_text("abc")
-    (model / "snapshots" / "abc" / "open_clip_model.safetensors").write_bytes(b"weights")
+    files = {"refs/main": "abc", "snapshots/abc/open_clip_model.safetensors": "weights"}
+    write_texts(tmp_path / "models--timm--vit_base_patch32_clip_224.openai", files)
     scorer = ClipScore(cache=tmp_path).bind(dataset)
     assert scorer.columns == (ScoreColumn("CLIPScore", bounds=(0.0, 2.5), precision=1e-5),)
     assert "|weights:openai-" in scorer.signatures[0]
