@@ -45,19 +45,15 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def loss(network: Any, tokens: list[int]) -> float:
-    """transformers' own mean of -ln p of the tokens after the first, of one sentence alone."""
-    ids = torch.tensor([tokens])
-    with torch.inference_mode():
-        return float(network(input_ids=ids, labels=ids).loss)
-
-
 def check_scores(model: Any, scores: np.ndarray, data: CaptionDataset) -> None:
     """All three columns by a loop; the unigrams from the captions of the other images."""
     size = len(model.tokenizer)
     for k, caption in enumerate(data.human):
         tokens = model.tokenizer(caption, add_special_tokens=False)["input_ids"]
-        per_token = -loss(model.network, [model.start, *tokens])
+        ids = torch.tensor([[model.start, *tokens]])
+        with torch.inference_mode():
+            # transformers' own mean of -ln p of the tokens after the first, of one sentence alone
+            per_token = -float(model.network(input_ids=ids, labels=ids).loss)
         others: Counter[int] = Counter()
         for j in range(len(data)):
             if j != k:
