@@ -103,13 +103,6 @@ def on_device(module: torch.nn.Module) -> Any:
     return module
 
 
-def require_on_device(*results: Any) -> None:
-    tensors = [t for t in tree_leaves(results) if isinstance(t, torch.Tensor)]
-    assert tensors
-    for tensor in tensors:
-        assert tensor.device == _device, f"a result {list(tensor.shape)} is on the host"
-
-
 Section = Callable[[int], Any]
 N_REGIONS, N_WORDS, D = 6, 7, 16
 
@@ -118,15 +111,11 @@ SCAN = ScanShape(dim=5, words=20, embed=D, word=8)
 
 
 def floats(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
-    if _real:
-        return torch.randn(*shape, dtype=dtype).to(_device)
-    return torch.randn(*shape, dtype=dtype, device=_device)
+    return torch.randn(*shape, dtype=dtype, device="cpu" if _real else _device).to(_device)
 
 
 def ids(*shape: int, most: int = 20) -> torch.Tensor:
-    if _real:
-        return torch.randint(4, most, shape).to(_device)
-    return torch.randint(4, most, shape, device=_device)
+    return torch.randint(4, most, shape, device="cpu" if _real else _device).to(_device)
 
 
 def there(*shape: int) -> torch.Tensor:
@@ -217,13 +206,9 @@ def clip_encode(n: int) -> Any:
     return model.encode_image(floats(n, 3, 32, 32)), model.encode_text(ids(n, 9))
 
 
-def judge() -> CaptionJudge:
-    shape = JudgeShape(20, word=8, hidden=D, dense=8, dim=5)
-    return on_device(CaptionJudge(shape).eval())
-
-
 def judge_logits(n: int) -> torch.Tensor:
-    network = judge()
+    shape = JudgeShape(20, word=8, hidden=D, dense=8, dim=5)
+    network = on_device(CaptionJudge(shape).eval())
     read = network.read(ids(n, N_WORDS), torch.full((n,), N_WORDS, device=_device))
     return network.judge(network.see(floats(n, 5)), read, read)
 
@@ -261,9 +246,11 @@ SECTIONS: dict[str, tuple[Section, torch.device, bool]] = {
 
 
 def transfers(section: Section, n: int, kind: torch.device, float64: bool) -> DeviceRules:
-    """Run a section over a batch of n; what it copied between host and device."""
+    """Run a section over a batch of n, whose results must be on the device; what it copied between
+    host and device."""
     with fake_device(kind, float64) as rules:
-        require_on_device(section(n))
+        places = {tensor.device for tensor in tree_leaves(section(n))}
+    assert places == {kind}, "a result is on the host"
     return rules
 
 

@@ -20,6 +20,7 @@ from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.options import options_of, schema_of
 from metaeval.runs.store import MemoryStore
 from metaeval.schema import located
+from tests.shared import write_texts
 
 ELSEWHERE = "where files are looked for or kept; their content is in the signature"
 ROUNDING = "it moves a score by rounding alone, which the column's precision declares"
@@ -88,7 +89,7 @@ OTHER: dict[str, Any] = {
     "label": "other",
     "options": {"more": 1},
     "files": ["<vectors>"],
-    "function": "tests.metrics.test_metamorphic.two_others",
+    "function": "tests.metrics.test_metamorphic.one",
     "scorer": "tests.metrics.test_metamorphic.TwoOthers",
     "metric": "torchmetrics.text.TranslationEditRate",
     "module": "<module2>",
@@ -162,10 +163,6 @@ def one(captions: list[str], more: int = 0) -> list[float]:
     return [1.0] * len(captions)
 
 
-def two_others(captions: list[str], more: int = 0) -> dict[str, list[float]]:
-    return {"A": [1.0] * len(captions), "B": [2.0] * len(captions)}
-
-
 class Two:
     """A scorer with the scores of two columns by their places."""
 
@@ -183,7 +180,10 @@ class TwoOthers(Two):
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory, scenes: CaptionDataset) -> dict[str, str]:
     """Name → a small file or folder."""
-    top = tmp_path_factory.mktemp("files")
+    described = {
+        "metric": "M", "benchmark": "thumb", "citation": ["lin2014microsoft"],
+        "source": "s", "licence": "l", "reads": ["image"],
+    }  # fmt: skip
     image = scenes.image_ids[0]
     caption = {"id": 1, "image_id": 1, "caption": "a dog"}
     texts = {
@@ -191,6 +191,8 @@ def files(tmp_path_factory: pytest.TempPathFactory, scenes: CaptionDataset) -> d
         "scores2.csv": f"image_id,caption,A,B,system\n{image},a dog,2,1,s\n",
         "captions.csv": f"image_id,system,caption\n{image},s,a dog\n",
         "bank/m.csv": f"image_id,caption,score,B\n{image},a dog,1,2\n",
+        "bank/m.yaml": yaml.safe_dump(described),
+        "bank2/m.yaml": yaml.safe_dump(described),
         "bank2/m.csv": f"image_id,caption,score,B\n{image},a dog,2,1\n",
         "vectors.txt": "dog 1 0\ncat 0 1\n",
         "labels.json": json.dumps({str(k): ["dog"] for k in range(4)}),
@@ -207,16 +209,7 @@ def files(tmp_path_factory: pytest.TempPathFactory, scenes: CaptionDataset) -> d
         "module/module.py": "A = 1\n",
         "module2/module2.py": "A = 2\n",
     }
-    for name, text in texts.items():
-        path = top / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text)
-    for folder in ("bank", "bank2"):
-        described = {
-            "metric": "M", "benchmark": "thumb", "citation": ["lin2014microsoft"],
-            "source": "s", "licence": "l", "reads": ["image"],
-        }  # fmt: skip
-        (top / folder / "m.yaml").write_text(yaml.safe_dump(described))
+    top = write_texts(tmp_path_factory.mktemp("files"), texts)
     return {path.stem: str(path) for path in top.iterdir()}
 
 

@@ -40,10 +40,6 @@ from tests.shared import write_captions, write_lines
 HERE = Path("table.csv")
 
 
-def as_csv(text: str, delimiter: str = ",") -> list[dict[str, str]]:
-    return [row for _, row in read_csv(TextFile(HERE, text, ""), delimiter)]
-
-
 def table(tmp_path: Path, text: str, name: str = "t.csv") -> Any:
     (tmp_path / name).write_text(text, encoding="utf-8", newline="")
     return load_table(file=tmp_path / name, image_source="other", data=tmp_path)
@@ -89,8 +85,9 @@ def test_csv_is_read_as_python_writes_it(rows: list[list[str]], delimiter: str) 
     out = io.StringIO(newline="")
     writer = csv.writer(out, delimiter=delimiter, quoting=csv.QUOTE_ALL)
     writer.writerows([["a", "b", "c"], *rows])
+    file = TextFile(HERE, out.getvalue(), "")
     try:
-        read, refused = [list(row.values()) for row in as_csv(out.getvalue(), delimiter)], ""
+        read, refused = [list(row.values()) for _, row in read_csv(file, delimiter)], ""
     except InputError as error:  # the one thing that is refused for what it might be
         read, refused = rows, str(error)
     assert read == rows

@@ -10,7 +10,7 @@ import pytest
 
 import metaeval
 from metaeval.config import build, compose_config
-from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.data.dataset import CaptionDataset
 from metaeval.data.own.captions import load_own
 from metaeval.metrics.base import Scorer
 from metaeval.overrides import override_texts
@@ -35,12 +35,6 @@ def table(name: str, folder: Path) -> Path:
         rows = [(k, text) for k, pair in enumerate(captions(name)) for text in pair]
         csv.writer(file).writerows([("image_id", "caption"), *rows])
     return path
-
-
-def bound(metric: str, dataset: CaptionDataset, **options: str) -> Scorer | Absent:
-    overrides = [f"metric.{metric}.{key}={value}" for key, value in options.items()]
-    config = compose_config([f"metric=[{metric}]", *overrides])
-    return build(metric, config).scorer(dataset, MemoryStore())
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -77,7 +71,9 @@ def test_english_and_what_cannot_be_told(val2017: CaptionDataset) -> None:
 def test_metrics_of_other_languages_are_absent_with_the_reason(
     metric: str, name: str, options: dict[str, str], reason: str | None, tmp_path: Path
 ) -> None:
-    scorer = bound(metric, load_own(table(name, tmp_path)), **options)
+    overrides = [f"metric.{metric}.{key}={value}" for key, value in options.items()]
+    config = compose_config([f"metric=[{metric}]", *overrides])
+    scorer = build(metric, config).scorer(load_own(table(name, tmp_path)), MemoryStore())
     if reason is None:
         assert isinstance(scorer, Scorer)
         scorer.close()

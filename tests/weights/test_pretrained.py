@@ -33,6 +33,7 @@ from metaeval.weights.pretrained import (
 )
 from research.vocabulary import save_vocabulary
 from research.weights import half, save_weights
+from tests.shared import write_texts
 from tests.vision.regions.region_cases import dataset
 
 CARD = {"kind": "scan", "variant": "", "regions": "gold-v1", "seed": 0}
@@ -101,8 +102,7 @@ def test_the_choice(place: Path) -> None:
     weights(place / "scan_features", dataset([100]), regions="bottomup-2048-36-v1")
     weights(place / "faier_a", dataset([100]), kind="faier")
     weights(place / "scan_scenes", load_scenes(n=30, split="dev"))
-    (place / "clip").mkdir()
-    (place / "clip" / "card.json").write_text("{}")  # not one of these
+    write_texts(place, {"clip/card.json": "{}"})  # not one of these
 
     def name(*args: object, **options: str) -> str:
         return choose_pretrained(*args, **options).name
@@ -208,8 +208,7 @@ def test_doctors_lines(tmp_path: Path) -> None:
     weights(tmp_path / "scan_tiny", dataset(), variant="neg")
     (tmp_path / "broken").mkdir()
     (tmp_path / "__pycache__").mkdir()
-    (tmp_path / "cut").mkdir()
-    (tmp_path / "cut" / "card.json").write_text("{}")
+    write_texts(tmp_path, {"cut/card.json": "{}"})
     broken, cut, tiny = pretrained.shipped_lines(tmp_path)
     assert broken.startswith("broken     cannot be used: ")
     assert "cut" in cut

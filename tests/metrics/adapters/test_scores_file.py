@@ -27,6 +27,7 @@ from metaeval.scoring import complete, look_up, score_captions
 from tests.data.pairs import pair_files
 from tests.data.table_files import write as written
 from tests.metrics.adapters.adapter_cases import REFERENCES, scored, scores_of, small
+from tests.shared import write_texts
 
 RECORDS = [
     {"image_id": 0, "caption": "a man", "Mine": 0.25, "Other": 3},
@@ -286,8 +287,7 @@ DATASET = CaptionDataset("table", IMAGES, HUMAN, (HUMAN, HUMAN), IMAGES, HUMAN)
 
 def bank_file(folder: Path, name: str, rows: list[tuple[Any, ...]], **described: Any) -> Path:
     """NAME.csv with rows of image, caption and score, and NAME.yaml."""
-    folder.mkdir(exist_ok=True)
-    (folder / f"{name}.yaml").write_text(json.dumps({**DESCRIBED, **described}))
+    write_texts(folder, {f"{name}.yaml": json.dumps({**DESCRIBED, **described})})
     file = folder / f"{name}.csv"
     pd.DataFrame(rows, columns=["image_id", "caption", "score"]).to_csv(file, index=False)
     return file
@@ -388,9 +388,8 @@ def test_the_command_counts_what_a_file_covers(
         {"id": 7, "image_id": 139, "caption": caption, "foil": caption != "a dog"}
         for caption in ("a dog", "a cat", "a cow")
     ]
-    (tmp_path / "foil").mkdir()
     content = json.dumps({"annotations": annotations})
-    (tmp_path / "foil/foilv1.0_test_2017.json").write_text(content)
+    write_texts(tmp_path, {"foil/foilv1.0_test_2017.json": content})
     monkeypatch.setenv("METAEVAL_DATA", str(tmp_path))
     rows = [("000139.jpg", "a dog", 0.5), ("000139.jpg", "a cat", ""), ("9.jpg", "a cow", 1)]
     file, printed = tmp_path / "scores" / "clair_foil.csv", []

@@ -5,6 +5,7 @@ import contextlib
 import json
 import math
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,18 +17,17 @@ import torch
 import transformers
 
 from metaeval.config import build, compose_config
-from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import ConfigError, InputError
 from metaeval.metrics.base import Scores
-from metaeval.metrics.bertscore.metric import BertScore, BertScorer, SentenceSimilarity, baseline_f1
+from metaeval.metrics.bertscore.metric import BertScore, SentenceSimilarity, baseline_f1
 from metaeval.metrics.bertscore.moverscore import MoverScore
 from metaeval.runs.records import Tally
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
 from metaeval.text.transformers import hub
-from tests.metrics import metric_cases
-from tests.metrics.metric_cases import images, ready
+from tests.metrics.metric_cases import images, ready, scores_of
 from tests.precision import assert_same_scores
+from tests.shared import write_texts
 
 # float32 networks, products in another order: 1e-5 is forty times their rounding
 TOLERANCE = 1e-5
@@ -52,17 +52,9 @@ CAPTIONS = (
 )
 
 
-def bound(dataset: CaptionDataset, **options: Any) -> BertScorer:
-    return metric_cases.bound(BertScore(**options), dataset)
-
-
-def ours(dataset: CaptionDataset, captions: list[tuple[str, int]], **options: Any) -> Scores:
-    options = {"model": "all-MiniLM-L6-v2", "device": "cpu", **options}
-    index = np.array([i for _, i in captions], dtype=np.intp)
-    metric = BertScore(**options)
-    done = score_captions(metric, dataset, [c for c, _ in captions], index, MemoryStore())
-    assert done.status == "ok", done.reason
-    return done.scores[:, 0]
+def ours(captions: Sequence[tuple[str, int]], **options: Any) -> Scores:
+    metric = BertScore(**{"model": "all-MiniLM-L6-v2", "device": "cpu", **options})
+    return scores_of(metric, DATASET, *zip(*captions, strict=True))[:, 0]
 
 
 def their_scorer(folder: Path, layer: int, **options: Any) -> bert_score.BERTScorer:
@@ -73,10 +65,7 @@ def their_scorer(folder: Path, layer: int, **options: Any) -> bert_score.BERTSco
         return bert_score.BERTScorer(model_type=folder.name, num_layers=layer, **given)
 
 
-def theirs(
-    dataset: CaptionDataset, captions: list[tuple[str, int]], layer: int, **options: Any
-) -> Scores:
-    every = [text for group in dataset.references for text in group]
+def theirs(captions: Sequence[tuple[str, int]], layer: int, **options: Any) -> Scores:
     folder = options.pop("folder", None) or hub.locate_model("all-MiniLM-L6-v2").folder
     scorer = their_scorer(folder, layer, **options)
     tokenizer = scorer._tokenizer
@@ -85,19 +74,18 @@ def theirs(
         edges = [tokenizer.cls_token_id, tokenizer.sep_token_id]
         tokenizer.build_inputs_with_special_tokens = lambda _: edges
     if options.get("idf"):
-        scorer.compute_idf(every)
+        scorer.compute_idf([text for group in DATASET.references for text in group])
     _, _, f1 = scorer.score(
-        [c for c, _ in captions], [list(dataset.references[i]) for _, i in captions]
+        [c for c, _ in captions], [list(DATASET.references[i]) for _, i in captions]
     )
     return np.asarray(f1, dtype=np.float64)
 
 
 @pytest.mark.parametrize(("layer", "idf"), [(1, False), (5, True), (6, False)])
 def test_equals_bert_score_on_odd_captions(layer: int, idf: bool) -> None:
-    dataset, captions = DATASET, list(CAPTIONS)
-    expected = theirs(dataset, captions, layer, idf=idf)
+    expected = theirs(CAPTIONS, layer, idf=idf)
     np.testing.assert_allclose(
-        ours(dataset, captions, layer=layer, idf=idf), expected, rtol=0, atol=TOLERANCE
+        ours(CAPTIONS, layer=layer, idf=idf), expected, rtol=0, atol=TOLERANCE
     )
     assert expected[1] > expected[0] * 0.5  # the oracle has something to say, not only zeros
 
@@ -106,9 +94,8 @@ def test_no_number_depends_on_where_the_model_is(tmp_path: Path) -> None:
     """A folder below "t5" that is called as the packaged model: it is read, and read as BERT."""
     folder = tmp_path / "t5-base" / hub.MINILM
     shutil.copytree(hub.locate_model(hub.MINILM).folder, folder)
-    captions = list(CAPTIONS[:3])
-    expected = theirs(DATASET, captions, 5, folder=folder)
-    found = ours(DATASET, captions, layer=5, model=str(folder))
+    expected = theirs(CAPTIONS[:3], 5, folder=folder)
+    found = ours(CAPTIONS[:3], layer=5, model=str(folder))
     np.testing.assert_allclose(found, expected, rtol=0, atol=TOLERANCE)
     assert hub.locate_model(str(folder)).folder == folder
 
@@ -118,9 +105,8 @@ def test_rescaling_is_bert_scores(tmp_path: Path) -> None:
     baseline = tmp_path / "baseline.tsv"
     rows = ["LAYER,P,R,F", *(f"{k},0.2,0.25,{0.3 + k / 100}" for k in range(7))]
     baseline.write_text("\n".join(rows) + "\n")
-    dataset, captions = DATASET, list(CAPTIONS)
-    expected = theirs(dataset, captions, 5, rescale_with_baseline=True, baseline_path=str(baseline))
-    found = ours(dataset, captions, rescale=str(baseline))
+    expected = theirs(CAPTIONS, 5, rescale_with_baseline=True, baseline_path=str(baseline))
+    found = ours(CAPTIONS, rescale=str(baseline))
     np.testing.assert_allclose(found, expected, rtol=0, atol=2 * TOLERANCE)
     # an empty caption: raw 0, then rescaled
     assert found[2] == pytest.approx(-0.35 / 0.65, abs=TOLERANCE)
@@ -140,12 +126,11 @@ def test_baselines_are_read_from_bert_scores_own_table(tmp_path: Path) -> None:
 
 def test_explanation_is_what_bert_score_computes() -> None:
     """Precision, recall and F1 are bert-score's, and follow from the cosines (4 digits each)."""
-    dataset, caption, image = DATASET, CAPTIONS[4][0], CAPTIONS[4][1]
-    bert = bound(dataset, model="all-MiniLM-L6-v2", device="cpu")
-    bert.prepare()
+    caption, image = CAPTIONS[4]
+    bert = ready(BertScore(model="all-MiniLM-L6-v2", device="cpu"), DATASET)
     payload = bert.explain(caption, image)
     json.dumps(payload)
-    references = list(dataset.references[image])
+    references = list(DATASET.references[image])
     scorer = their_scorer(hub.locate_model("all-MiniLM-L6-v2").folder, bert.layer)
     expected = np.stack(scorer.score([caption] * len(references), references), axis=1)
     matched = payload["references"]
@@ -169,8 +154,8 @@ def test_explanation_is_what_bert_score_computes() -> None:
 def test_vectors_of_a_batch_are_forgotten_and_scores_stay() -> None:
     texts, index = [c for c, _ in CAPTIONS], np.array([i for _, i in CAPTIONS], dtype=np.intp)
     # room for two or three of the sentences
-    scorer = bound(DATASET, model="all-MiniLM-L6-v2", device="cpu", memory_gib=3e-5)
-    scorer.prepare()
+    metric = BertScore(model="all-MiniLM-L6-v2", device="cpu", memory_gib=3e-5)
+    scorer = ready(metric, DATASET)
     together = scorer.score(texts, index)
     own = {*DATASET.human, *(r for group in DATASET.references for r in group)}
     for start in (0, 3, 6, 0):
@@ -190,9 +175,7 @@ def test_roberta_is_preferred_where_it_is(tmp_path: Path, monkeypatch: pytest.Mo
         (f"{snapshot}/config.json", "{}", "BERTScore (MiniLM)"),  # no weights yet
         (f"{snapshot}/model.safetensors", "", "BERTScore"),
     ):
-        path = hub / "models--FacebookAI--roberta-large" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(content)
+        write_texts(hub / "models--FacebookAI--roberta-large", {name: content})
         assert metric.bind(DATASET).columns[0].name == column
 
 

@@ -44,6 +44,7 @@ from metaeval.weights import pretrained
 from research.train.clip import vocabulary_of
 from research.weights import write_card
 from tests.precision import assert_same_scores
+from tests.shared import write_texts
 
 MODEL = "tiny-plain"
 # SigLIP: no causal mask, the last token's state, an attention pool over the picture, no projection
@@ -308,11 +309,8 @@ def test_without_weights_or_images(tmp_path: Path, dataset: CaptionDataset) -> N
 
 @pytest.mark.usefixtures("empty_hub")
 def test_weights_in_hugging_face_s_cache(tmp_path: Path, dataset: CaptionDataset) -> None:
-    model = tmp_path / "models--timm--vit_base_patch32_clip_224.openai"
-    (model / "snapshots" / "abc").mkdir(parents=True)
-    (model / "refs").mkdir()
-    (model / "refs" / "main").write_text("abc")
-    (model / "snapshots" / "abc" / "open_clip_model.safetensors").write_bytes(b"weights")
+    files = {"refs/main": "abc", "snapshots/abc/open_clip_model.safetensors": "weights"}
+    write_texts(tmp_path / "models--timm--vit_base_patch32_clip_224.openai", files)
     scorer = ClipScore(cache=tmp_path).bind(dataset)
     assert scorer.columns == (ScoreColumn("CLIPScore", bounds=(0.0, 2.5), precision=1e-5),)
     assert "|weights:openai-" in scorer.signatures[0]
@@ -382,31 +380,18 @@ def small(seed: int) -> Any:
     return open_clip_model.CLIP(**SHAPE)
 
 
-class Published(torch.nn.Module):
-    """As OpenAI's archive: traced, in half precision, three sizes next to the weights."""
-
-    def __init__(self, model: Any) -> None:
-        super().__init__()
-        for name, module in model.named_children():
-            self.add_module(name, module)
-        for name, value in model.named_parameters(recurse=False):
-            self.register_parameter(name, value)
-        for name, value in model.named_buffers(recurse=False):
-            self.register_buffer(name, value)
-        for name, size in (("input_resolution", 32), ("context_length", 8), ("vocab_size", 50)):
-            self.register_buffer(name, torch.tensor(size))
-
-    def forward(self, images: torch.Tensor) -> torch.Tensor:
-        return images * self.logit_scale.exp()
-
-
 def save(form: str, trained: Any, path: Path) -> None:
     """The weights of a model in one of the forms in which CLIPs are published."""
     state = trained.state_dict()
     if form == "safetensors":
         save_file({name: value.contiguous() for name, value in state.items()}, path)
     elif form == "torchscript":
-        torch.jit.trace(Published(trained), torch.ones(1)).save(str(path))
+        # as OpenAI's archive: traced, and three sizes are next to the weights
+        for name, size in (("input_resolution", 32), ("context_length", 8), ("vocab_size", 50)):
+            vars(trained).pop(name, None)
+            trained.register_buffer(name, torch.tensor(size))
+        images = {"encode_image": torch.ones(1, 3, 32, 32)}
+        torch.jit.trace_module(trained, images).save(str(path))
     else:
         wrapped = {f"module.{name}": value for name, value in state.items()}
         torch.save({"epoch": 3, "state_dict": wrapped} if form == "wrapped" else state, path)

@@ -182,13 +182,11 @@ def test_explanations_can_be_written_and_add_up(
     assert json.loads(json.dumps(explanation)) == explanation
     assert explanation["kind"] == "matches"
     assert list(explanation["values"]) == [column.name for column in own.columns]
-    best = np.array(explanation["matches"]).max(axis=1)
-    object_level = explanation["values"]["FAIEr-object (gold objects)"]
-    assert best.mean() == pytest.approx(object_level, abs=2e-4)
     assert explanation["relations"][0] == "(sentence)"
-    best = np.array(explanation["relation_matches"]).max(axis=1)
-    relation_level = explanation["values"]["FAIEr-relation (gold objects)"]
-    assert best.mean() == pytest.approx(relation_level, abs=2e-4)
+    for level, matches in (("object", "matches"), ("relation", "relation_matches")):
+        best = np.array(explanation[matches]).max(axis=1)
+        score = explanation["values"][f"FAIEr-{level} (gold objects)"]
+        assert best.mean() == pytest.approx(score, abs=2e-4)
     assert len(explanation["references"]) == 4
     assert explanation["regions"][0] == {"label": "whole image", "box": [0.0, 0.0, 1.0, 1.0]}
     # the networks have learned from the first image

@@ -28,6 +28,7 @@ from tests.forked import run_command
 from tests.loopback import LoopbackEndpoint
 from tests.metrics.judge.judge_cases import KEY, Served, completion
 from tests.metrics.judge.tiny_model import save_tiny_model
+from tests.shared import write_texts
 
 SMALL = ("report=none", "stats.replicates=20")
 
@@ -203,10 +204,8 @@ def _killed_and_continued(
 
 
 def test_a_line_that_a_kill_cut_short_is_left_out(tmp_path: Path) -> None:
-    folder = tmp_path / "answers"
-    folder.mkdir()
     whole = '{"key": "aa", "request": "{}", "answer": "70"}\n'
-    (folder / "part-00001.jsonl").write_text(whole + whole.replace("aa", "bb")[:20])
+    write_texts(tmp_path, {"answers/part-00001.jsonl": whole + whole.replace("aa", "bb")[:20]})
     journal = AnswerJournal(tmp_path)
     assert (journal.get("aa").answer, journal.get("bb")) == ("70", None)
 

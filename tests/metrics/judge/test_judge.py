@@ -689,10 +689,10 @@ SURROGATE = json.dumps(completion("70 \ud800", model="m\udfff"))
 def test_an_unpaired_surrogate_is_stored_escaped_and_counted(
     httpserver: HTTPServer, tmp_path: Path
 ) -> None:
-    def reply(body: str, number: int) -> Any:
-        return SURROGATE if "cat" in body else length_score(body, number)
-
-    served, store = Served(httpserver, reply), MemoryStore()
+    served = Served(
+        httpserver, lambda body, n: SURROGATE if "cat" in body else length_score(body, n)
+    )
+    store = MemoryStore()
     with record_answers(tmp_path / "one"):
         result = scored(judge(served.url), store=store)
     assert {c.what: c.n for c in result.counts}[metric.ESCAPED] == 1

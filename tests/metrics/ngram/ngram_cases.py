@@ -7,7 +7,6 @@ import numpy as np
 import numpy.typing as npt
 from hypothesis import strategies as st
 
-from metaeval.config import build, compose_config
 from metaeval.data.dataset import CaptionDataset
 from metaeval.metrics.base import Metric, Scores
 from metaeval.text.tokenizers import base as tokenizers
@@ -140,8 +139,3 @@ def oracle(scorer: Any, case: Case) -> Scores:
         each = np.asarray(scorer(references, candidates)[1], dtype=np.float64)
         columns.append(each.reshape(-1, len(captions)).T)
     return np.concatenate(columns)
-
-
-def configured(name: str, **options: Any) -> Metric:
-    given = [f"metric.{name}.{option}={value}" for option, value in options.items()]
-    return build(name, compose_config([f"metric=[{name}]", *given]))

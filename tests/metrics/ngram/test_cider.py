@@ -3,7 +3,6 @@ frequencies that grow, against Python's counters, and their files."""
 
 from __future__ import annotations
 
-import json
 import logging
 import math
 from collections import Counter
@@ -115,11 +114,8 @@ def test_signature_holds_the_corpus() -> None:
 
 def _captions_file(path: Path, case: Case) -> Path:
     """The case's references in COCO's captions schema; images of strange ids, in another order."""
-    images = [{"id": 100 + i} for i in reversed(range(len(case.references)))]
-    texts = [(100 + i, text) for i, group in enumerate(case.references) for text in group]
-    annotations = [{"id": k, "image_id": i, "caption": c} for k, (i, c) in enumerate(texts)]
-    path.write_text(json.dumps({"images": images, "annotations": annotations}))
-    return path
+    numbered = dict(enumerate(case.references, start=100))
+    return write_captions(path, dict(reversed(numbered.items())))
 
 
 def test_the_idf_of_a_named_corpus(tmp_path: Path) -> None:

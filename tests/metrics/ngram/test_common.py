@@ -22,6 +22,7 @@ from pycocoevalcap.bleu.bleu import Bleu as CocoBleu
 from pycocoevalcap.cider.cider import Cider as CocoCider
 from pycocoevalcap.rouge.rouge import Rouge as CocoRouge
 
+from metaeval.config import build, compose_config
 from metaeval.data.dataset import CaptionDataset
 from metaeval.metrics.base import Metric, Scores
 from metaeval.metrics.controls import LongestCopy
@@ -43,7 +44,6 @@ from tests.metrics.ngram.ngram_cases import (
     NASTY,
     Case,
     case_strategy,
-    configured,
     oracle,
     prepared,
     scores,
@@ -162,7 +162,9 @@ VERSION = sacrebleu.__version__
 def test_signatures_as_configured(
     name: str, options: dict[str, Any], column: int, signature: str
 ) -> None:
-    found = bound(configured(name, **options), NASTY.dataset).signatures[column]
+    given = [f"metric.{name}.{option}={value}" for option, value in options.items()]
+    metric = build(name, compose_config([f"metric=[{name}]", *given]))
+    found = bound(metric, NASTY.dataset).signatures[column]
     assert re.sub("-[0-9a-f]{8}[|]", "-HASH|", found) == signature
 
 

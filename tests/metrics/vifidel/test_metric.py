@@ -48,10 +48,6 @@ def vector_file(folder: Path, vectors: Mapping[str, Sequence[float]] = VECTORS) 
     return VectorFile(path, cache=folder / "cache")
 
 
-def dataset(labels: Sequence[Sequence[str]], references: Sequence[Sequence[str]]) -> CaptionDataset:
-    return images(references, labels=labels)
-
-
 # With frequency: dog, dog, cat against "man", "dog": 2/3 and 1/3 of mass against 1/2 and 1/2. Best
 # is: 1/2 stays dog, 1/6 goes from dog to man, 1/3 from cat to man. Without: 1/2 stays dog, 1/2 goes
 # from cat to man. |dog - man|² = .16 + .64, |cat - man|² = .4.
@@ -79,7 +75,7 @@ BY_HAND = {  # p, frequency → the distances of VIFIDEL and VIFIDEL-ref
 def test_worked_by_hand(
     tmp_path: Path, options: dict[str, int], distances: tuple[float, float]
 ) -> None:
-    data = dataset([LABELS], [REFERENCES])
+    data = images([REFERENCES], labels=[LABELS])
     scores = scores_of(Vifidel(vector_file(tmp_path), **options), data, [CAPTION])  # type: ignore[arg-type]
     # float64 throughout: a few units in the last place
     assert scores == pytest.approx(np.exp(-np.array([distances])), abs=1e-12, rel=0)
@@ -89,14 +85,14 @@ def test_configuration_counts_repeated_objects(tmp_path: Path) -> None:
     vector_file(tmp_path)
     vectors = [f"vectors.path={tmp_path / 'vectors.txt'}", f"paths.cache={tmp_path / 'cache'}"]
     config = compose_config(["metrics=[vifidel]", "vectors=file", *vectors])
-    scores = scores_of(build("vifidel", config), dataset([LABELS], [REFERENCES]), [CAPTION])
+    scores = scores_of(build("vifidel", config), images([REFERENCES], labels=[LABELS]), [CAPTION])
     assert scores == pytest.approx(np.exp(-np.array([BY_HAND[2, True]])), abs=1e-12, rel=0)
 
 
 @pytest.mark.parametrize("p", [1, 2])
 def test_the_plan_adds_up_to_the_score(tmp_path: Path, p: int) -> None:
     metric = Vifidel(vector_file(tmp_path), p=p, frequency=True)
-    scorer = ready(metric, dataset([LABELS], [REFERENCES]))
+    scorer = ready(metric, images([REFERENCES], labels=[LABELS]))
     explanation = scorer.explain(CAPTION + " quux", 0)
     assert json.loads(json.dumps(explanation)) == explanation
     assert (explanation["kind"], explanation["p"]) == ("transport", p)
@@ -147,7 +143,7 @@ def test_edges(
     without: float,
     with_: float,
 ) -> None:
-    scorer = ready(Vifidel(vector_file(tmp_path)), dataset([labels], [references]))
+    scorer = ready(Vifidel(vector_file(tmp_path)), images([references], labels=[labels]))
     scores = scorer.score([caption], np.array([0]))
     assert (scores.shape, scores.dtype) == ((1, 2), np.float64)
     assert scores[0] == pytest.approx([without, with_], abs=1e-12, nan_ok=True)
@@ -156,11 +152,11 @@ def test_edges(
 
 
 def test_what_was_left_out_is_counted_from_the_cache_too(tmp_path: Path) -> None:
-    data = dataset([LABELS, [], ["quux"]], [REFERENCES] * 3)
+    data = images([REFERENCES] * 3, labels=[LABELS, [], ["quux"]])
     captions = ["", "a quux, the quux and a dog", "quux", "dog", "man", "quux"]
-    images, store = np.array([0, 0, 0, 1, 2, 0]), MemoryStore()
+    index, store = np.array([0, 0, 0, 1, 2, 0]), MemoryStore()
     for n_scored in (5, 0):
-        done = score_captions(Vifidel(vector_file(tmp_path)), data, captions, images, store)
+        done = score_captions(Vifidel(vector_file(tmp_path)), data, captions, index, store)
         assert (done.status, done.n_scored) == ("ok", n_scored)
         assert done.counts == (
             Tally("content words of captions without a vector", "words", 4, None),
@@ -183,14 +179,15 @@ def test_without_frequency_each_label_counts_once(
     tmp_path: Path, labels: list[str], caption: str, frequency: bool, expected: float
 ) -> None:
     metric = Vifidel(vector_file(tmp_path), frequency=frequency)
-    scores = scores_of(metric, dataset([labels], [REFERENCES]), [caption])
+    scores = scores_of(metric, images([REFERENCES], labels=[labels]), [caption])
     assert scores[0, 0] == pytest.approx(expected, abs=1e-12)
 
 
 def test_sources_are_united(tmp_path: Path) -> None:
     file, index = tmp_path / "labels.json", np.array([0, 1])
     file.write_text(json.dumps({"0": ["dog", "dog", "man"], "7": ["ball"]}))
-    data, vectors = dataset([["dog", "cat"], ["ball"]], [REFERENCES] * 2), vector_file(tmp_path)
+    data = images([REFERENCES] * 2, labels=[["dog", "cat"], ["ball"]])
+    vectors = vector_file(tmp_path)
     alone, both, gold, once = (
         ready(Vifidel(vectors, sources=sources, frequency=frequency), data)
         for sources, frequency in (
@@ -222,13 +219,13 @@ def test_refuses_a_labels_file_that_is_none(tmp_path: Path, content: str, messag
     file.write_text(content)
     metric = Vifidel(vector_file(tmp_path), sources=[str(file)])
     with pytest.raises(InputError, match=message):
-        metric.bind(dataset([LABELS], [REFERENCES]))
+        metric.bind(images([REFERENCES], labels=[LABELS]))
 
 
 def test_missing_parts_are_reported_with_a_remedy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    vectors, data = vector_file(tmp_path), dataset([LABELS], [REFERENCES])
+    vectors, data = vector_file(tmp_path), images([REFERENCES], labels=[LABELS])
 
     def absent(data: CaptionDataset = data, **options: Any) -> str:
         return str(Vifidel(vectors, **options).bind(data))
@@ -243,9 +240,6 @@ def test_missing_parts_are_reported_with_a_remedy(
         assert "sklearn is not installed; pip install" in absent()
     vectors.path.unlink()
     assert f"word vectors {vectors.path} not found" in absent()
-
-
-NAN = math.nan
 
 
 @pytest.mark.parametrize("p", [1, 2])
@@ -278,23 +272,12 @@ def test_edges_of_wmd(tmp_path: Path) -> None:
     captions = ["", "the", "quux", "hound", "dog", "dog", ""]
     mine = scorer.score(captions, np.array([0, 0, 0, 0, 1, 2, 1]))[:, 2]
     # a hound and a dog have other vectors of the same direction
-    np.testing.assert_array_equal(mine, [0, 0, NAN, 1, NAN, NAN, NAN])
+    np.testing.assert_array_equal(mine, [0, 0, np.nan, 1, np.nan, np.nan, np.nan])
     counts = scorer.tally(captions, np.zeros(len(captions), dtype=np.intp))
     assert counts.sum(axis=0).tolist() == [1, 3]
 
 
 Table = dict[str, npt.NDArray[np.float64]]
-
-
-@pytest.fixture(scope="module")
-def coco(val2017: CaptionDataset) -> CaptionDataset:
-    return val2017.limited(40)
-
-
-@pytest.fixture(scope="module")
-def spoilt_captions(coco: CaptionDataset) -> list[str]:
-    spoilt = Replace(0.5).apply(coco, seed=0)
-    return [*coco.human, *(each.text for each in spoilt)]
 
 
 def distances_by_definition(
@@ -319,13 +302,13 @@ def distances_by_definition(
 
 @pytest.mark.coco
 @pytest.mark.parametrize(("p", "frequency"), [(1, True), (2, False)])
-def test_equals_the_definition_on_coco(
-    coco: CaptionDataset, spoilt_captions: list[str], p: int, frequency: bool
-) -> None:
+def test_equals_the_definition_on_coco(val2017: CaptionDataset, p: int, frequency: bool) -> None:
+    coco = val2017.limited(40)
+    captions = [*coco.human, *(each.text for each in Replace(0.5).apply(coco, seed=0))]
     metric = Vifidel(MiniLmVectors(device="cpu"), p=p, frequency=frequency)
     scorer = ready(metric, coco)
     index = np.tile(np.arange(len(coco)), 2)
-    scores = scorer.score(spoilt_captions, index)
+    scores = scorer.score(captions, index)
     table = dict(zip(scorer.lexicon.words, scorer.lexicon.rows, strict=True))
     objects = coco.part("objects")
     expected = np.array(
@@ -337,7 +320,7 @@ def test_equals_the_definition_on_coco(
                 list(coco.references[i]),
                 p,
             )
-            for caption, i in zip(spoilt_captions, index, strict=True)
+            for caption, i in zip(captions, index, strict=True)
         ]
     )
     assert np.isfinite(expected).all()

@@ -10,6 +10,7 @@ import random
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import pytest
@@ -84,22 +85,8 @@ def test_no_rule_begins_with_a_character_that_it_does_not_name(text: str) -> Non
                 assert re.compile(rule.pattern).match(text + "\n'\"<\n", at) is None, rule
 
 
-def coco(path: Path) -> list[str]:
-    return [item["caption"] for item in json.loads(path.read_bytes())["annotations"]]
-
-
-def flickr8k(root: Path) -> list[str]:
-    lines = (root / "flickr8k/Flickr8k.token.txt").read_text(encoding="utf-8").splitlines()
-    return [line.split("\t", 1)[1] for line in lines]
-
-
-def captioners(root: Path) -> list[str]:
-    files = sorted((root / "coco/captioners").glob("*.json"))
-    return [item["caption"] for file in files for item in json.loads(file.read_bytes())]
-
-
-def shuffled(texts: Sequence[str], rng: random.Random) -> list[str]:
-    return [" ".join(rng.sample(words := text.split(), len(words))) for text in texts]
+def read_json(path: Path) -> Any:
+    return json.loads(path.read_bytes())
 
 
 @pytest.fixture(autouse=True)
@@ -150,13 +137,13 @@ def test_glued_pieces_of_the_table_agree() -> None:
 @pytest.mark.java
 @pytest.mark.coco
 def test_all_real_and_shuffled_captions_agree(coco_root: Path) -> None:
-    rng = random.Random(0)
-    annotations = coco_root / "coco/annotations"
-    human = [
-        *coco(annotations / "captions_val2017.json"),
-        *coco(annotations / "captions_karpathy_test.json"),
-        *flickr8k(coco_root),
-    ]
-    assert len(human) == 90_484
-    everything = human + captioners(coco_root)
-    assert (differences(everything), differences(shuffled(everything, rng))) == ([], [])
+    rng, coco = random.Random(0), coco_root / "coco"
+    names = ("captions_val2017.json", "captions_karpathy_test.json")
+    records = [r for name in names for r in read_json(coco / "annotations" / name)["annotations"]]
+    flickr8k = (coco_root / "flickr8k/Flickr8k.token.txt").read_text(encoding="utf-8").splitlines()
+    assert len(records) + len(flickr8k) == 90_484
+    records += [r for file in sorted((coco / "captioners").glob("*.json")) for r in read_json(file)]
+    texts = [r["caption"] for r in records] + [line.split("\t", 1)[1] for line in flickr8k]
+    words = [text.split() for text in texts]
+    shuffled = [" ".join(rng.sample(each, len(each))) for each in words]
+    assert (differences(texts), differences(shuffled)) == ([], [])

@@ -5,18 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
+from metaeval.data.annotated_images import ImagePaths
 from metaeval.data.dataset import Absent, CaptionDataset, ImageId, Objects, Part
-
-
-class Files:
-    def __init__(self, paths: dict[ImageId, Path]) -> None:
-        self._paths = paths
-
-    def path(self, image_id: ImageId) -> Path | None:
-        return self._paths.get(image_id)
-
-    def count(self, image_ids: Sequence[ImageId]) -> int:
-        return sum(i in self._paths for i in image_ids)
 
 
 def objects(*found: tuple[str, tuple[float, float, float, float]]) -> Objects:
@@ -35,9 +25,10 @@ def dataset(
     """A dataset of a few images; the first caption of each is the human one."""
     texts = captions or [[f"a dog runs past house {i}", f"one brown dog {i}"] for i in ids]
     human = tuple(t[0] for t in texts)
+    no_objects, no_images = Absent("objects", "no objects here"), Absent("images", "no images here")
     parts: dict[str, Part] = {
-        "objects": Absent("objects", "no objects here") if found is None else lambda: found,
-        "images": Absent("images", "no images here") if images is None else lambda: Files(images),
+        "objects": no_objects if found is None else lambda: found,
+        "images": no_images if images is None else lambda: ImagePaths(images, "the test's files"),
     }
     references = tuple(tuple(t[1:]) for t in texts)
     return CaptionDataset(name, tuple(ids), human, references, tuple(ids), human, parts=parts)

@@ -23,7 +23,7 @@ from metaeval.metrics.base import StatisticsAdapter, SummableMetric
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions, system_scores
 from metaeval.vision.regions.boxes import COCO_NAMES, FileRegions
-from tests.shared import write_json
+from tests.shared import write_json, write_texts
 from tests.vision.regions.region_cases import dataset
 
 GUIDE = Path(__file__).parents[3] / "docs/regions.md"
@@ -133,15 +133,6 @@ def test_what_boxes_need_is_said(tmp_path: Path) -> None:
     ]
 
 
-def script(folder: Path) -> Path:
-    """The guide's script that makes a file of boxes."""
-    (text,) = re.findall(r"```python\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
-    assert len(text.splitlines()) <= 25
-    path = folder / "boxes.py"
-    path.write_text(text, encoding="utf-8")
-    return path
-
-
 def test_the_guides_script_with_torchvision(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -160,7 +151,9 @@ def test_the_guides_script_with_torchvision(
     data, _ = seen(tmp_path, [])
     out = tmp_path / "made.json"
     monkeypatch.setattr(sys, "argv", ["boxes.py", str(tmp_path), str(out)])
-    runpy.run_path(str(script(tmp_path)))
+    (text,) = re.findall(r"```python\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
+    assert len(text.splitlines()) <= 25
+    runpy.run_path(str(write_texts(tmp_path, {"boxes.py": text}) / "boxes.py"))
     found = FileRegions(out).objects_of(data).part("objects")
     assert {i: objects.labels for i, objects in found.items()} == dict.fromkeys(
         range(1, 5), ("dog",)
