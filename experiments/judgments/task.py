@@ -64,7 +64,7 @@ from metaeval.results.measured import Extra, MeasuredResult, PublishedValues
 from metaeval.results.run import DatasetInfo, Measure
 from metaeval.runs.records import CAPTION, IMAGE_ID, ITEM, SYSTEM, ScoreColumn
 from metaeval.stats.agreement.ceiling import rater_agreement, sorted_rows
-from metaeval.stats.correlation.kendall import ties
+from metaeval.stats.resampling.items import ties
 
 DESCRIBED = (
     "{title}: {facts[judged]:,} captions of {facts[images]:,} images{language}, {rows} rows "

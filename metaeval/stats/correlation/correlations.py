@@ -15,13 +15,14 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.errors import InputError
-from metaeval.stats.correlation.kendall import centred_midranks, kendall
+from metaeval.stats.correlation.kendall import kendall
 from metaeval.stats.resampling.bootstrap import Buffers, map_chunks, replicates_at_a_time
 from metaeval.stats.resampling.items import (
     Floats,
     Ints,
     as_scores,
     centred,
+    centred_midranks,
     encode,
     require_aligned,
     scored_items,

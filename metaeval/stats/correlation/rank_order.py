@@ -6,8 +6,14 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.stats.correlation.kendall import centred_midranks
-from metaeval.stats.resampling.items import Floats, Ints, as_table, encode, scored_items
+from metaeval.stats.resampling.items import (
+    Floats,
+    Ints,
+    as_table,
+    centred_midranks,
+    encode,
+    scored_items,
+)
 
 _STREAM = 0x71E5  # keeps tie-breaking apart from the resampling under the same seed
 

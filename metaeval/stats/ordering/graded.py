@@ -9,7 +9,6 @@ import numpy.typing as npt
 import scipy  # whose parts are slow to import: each is, at its first use
 
 from metaeval.errors import InputError
-from metaeval.stats.correlation.kendall import ties
 from metaeval.stats.correlation.rank_order import (
     rank_order,
     rank_orders_within,
@@ -24,7 +23,7 @@ from metaeval.stats.resampling.bootstrap import (
     interval_estimate,
     resampled_means,
 )
-from metaeval.stats.resampling.items import Floats, as_table, mean_of_known, scaled
+from metaeval.stats.resampling.items import Floats, as_table, mean_of_known, scaled, ties
 from metaeval.stats.resampling.replicates import Replicates, replicate_statistics
 
 

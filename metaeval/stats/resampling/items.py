@@ -1,4 +1,4 @@
-"""What every statistic takes: scores with gaps, and the level of each score."""
+"""What every statistic takes: scores with gaps, the level of each score, and their ties."""
 
 from typing import Any, NamedTuple
 
@@ -168,3 +168,57 @@ def places(values: Floats) -> Floats:
 
     ranks: Floats = rankdata(values)
     return (ranks - 0.5) / len(values)
+
+
+def centred_midranks(sizes: Floats) -> Floats:
+    """The midrank of each block of ties less the mean of all ranks.
+
+    `sizes` is [n_blocks] or [n_blocks, r], the items of each block in ascending order of the
+    blocks, for r tables at once; so is the result.
+
+    >>> centred_midranks(np.array([1.0, 2.0, 1.0])).tolist()
+    [-1.5, 0.0, 1.5]
+    """
+    return np.cumsum(sizes, axis=0) - (sizes - 1) / 2 - (sizes.sum(axis=0) + 1) / 2
+
+
+def tied_pairs(blocks: Ints) -> int:
+    """Pairs of items in the same block, for blocks of the given sizes."""
+    return int((blocks * (blocks - 1) // 2).sum())
+
+
+class Ties(NamedTuple):
+    """What `ties` returns.
+
+    Attributes
+    ----------
+    items
+        Share of scored items that have their score in common with at least one other item, in
+        [0, 1]; NaN without items.
+    pairs
+        Share of tied pairs among all pairs of scored items; NaN with fewer than two items.
+    """
+
+    items: float
+    pairs: float
+
+
+def ties(scores: npt.ArrayLike) -> Ties:
+    """The tie fraction of scores of any shape; NaN = not scored, left out.
+
+    Two scores are tied if they are the same float64: no tolerance. Resampling images would itself
+    create ties, so the tie fraction has no bootstrap interval.
+
+    Examples
+    --------
+    >>> from metaeval.stats.resampling.items import ties
+    >>> ties([[0.0, 0.0], [0.0, 0.7]])
+    Ties(items=0.75, pairs=0.5)
+    """
+    blocks = np.unique(scored_items(scores, 0).scores, return_counts=True)[1]
+    n = int(blocks.sum())
+    nan = float("nan")
+    return Ties(
+        int(blocks[blocks > 1].sum()) / n if n else nan,
+        tied_pairs(blocks) / (n * (n - 1) // 2) if n > 1 else nan,
+    )

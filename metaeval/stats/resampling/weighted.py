@@ -12,9 +12,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.stats.correlation.kendall import centred_midranks
 from metaeval.stats.resampling.bootstrap import Array, Buffers
-from metaeval.stats.resampling.items import Floats, Ints, encode
+from metaeval.stats.resampling.items import Floats, Ints, centred_midranks, encode
 
 _DEPTH = 32  # slabs per grid: fewer than 16 or more than 128 are slower
 

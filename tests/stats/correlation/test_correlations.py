@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 from scipy import stats
 
 from metaeval.stats.correlation.correlations import WeightedCorrelations, pearson, spearman
-from metaeval.stats.correlation.kendall import kendall, ties
+from metaeval.stats.correlation.kendall import kendall
 from metaeval.stats.correlation.rank_order import (
     rank_order,
     rank_orders_within,
@@ -19,7 +19,7 @@ from metaeval.stats.correlation.rank_order import (
 from metaeval.stats.ordering.pairwise import auc, monotone_flags, pair_counts
 from metaeval.stats.ordering.tie_calibration import tie_calibration
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
-from metaeval.stats.resampling.items import scored_items
+from metaeval.stats.resampling.items import scored_items, ties
 
 # Both sides compute the same sums in float64, in another order: 1e-12 is some hundred roundings.
 TOLERANCE = 1e-12
