@@ -23,14 +23,15 @@ from metaeval.results.resampled import Resampled
 from metaeval.stats.correlation.rank_order import rank_order, rank_orders_within
 from metaeval.stats.dose import dose_record
 from metaeval.stats.ordering.graded import (
+    Replicates,
     ResampledGraded,
     graded_result,
+    replicate_statistics,
     selected_statistics,
 )
 from metaeval.stats.ordering.pairwise import pair_counts, worst_first, worst_inversion
 from metaeval.stats.resampling.bootstrap import Counts, defined_replicates, resampled_means
 from metaeval.stats.resampling.items import mean_of_known
-from metaeval.stats.resampling.replicates import Replicates, replicate_statistics
 from metaeval.stats.significance.comparison import on_common_items
 from metaeval.stats.significance.paired_differences import (
     detectable_difference,

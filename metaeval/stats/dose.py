@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.errors import InputError
+from metaeval.stats.ordering.graded import replicate_statistics
 from metaeval.stats.resampling.bootstrap import (
     Counts,
     IntervalEstimate,
@@ -16,7 +17,6 @@ from metaeval.stats.resampling.bootstrap import (
     resampled_means,
 )
 from metaeval.stats.resampling.items import Floats, as_scores, mean_of_known
-from metaeval.stats.resampling.replicates import replicate_statistics
 
 NOT_REACHED, NO_FALL, NO_IMAGES = "not reached", "no fall", "no images"
 FEW_IMAGES = "too few images"

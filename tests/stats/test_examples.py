@@ -17,7 +17,7 @@ from metaeval.stats.agreement.ceiling import alt_test
 from metaeval.stats.correlation.correlations import WeightedCorrelations, spearman
 from metaeval.stats.correlation.kendall import kendall
 from metaeval.stats.dose import dose_response
-from metaeval.stats.ordering.graded import graded_statistics
+from metaeval.stats.ordering.graded import graded_statistics, replicate_statistics
 from metaeval.stats.ordering.pairwise import monotone_flags, pair_counts
 from metaeval.stats.ordering.tie_calibration import tie_calibration
 from metaeval.stats.preference.bradley_terry import bradley_terry
@@ -26,7 +26,6 @@ from metaeval.stats.resampling.bootstrap import (
     percentile_interval,
     resampled_means,
 )
-from metaeval.stats.resampling.replicates import replicate_statistics
 from metaeval.stats.sample_size import images_for_power, order_stability
 from metaeval.stats.significance.comparison import holm
 from metaeval.stats.significance.paired_bootstrap import (

@@ -12,8 +12,9 @@ from metaeval.stats.correlation import correlations
 from metaeval.stats.correlation.correlations import WeightedCorrelations, spearman
 from metaeval.stats.correlation.kendall import kendall
 from metaeval.stats.correlation.rank_order import rank_order, rank_orders_within
+from metaeval.stats.ordering import graded as module
+from metaeval.stats.ordering.graded import replicate_statistics
 from metaeval.stats.ordering.pairwise import auc, monotone_flags, pair_counts
-from metaeval.stats.resampling import replicates as module
 from metaeval.stats.resampling.bootstrap import (
     MIN_UNITS,
     bootstrap_counts,
@@ -21,7 +22,6 @@ from metaeval.stats.resampling.bootstrap import (
     resampled_means,
 )
 from metaeval.stats.resampling.items import mean_of_known
-from metaeval.stats.resampling.replicates import replicate_statistics
 from metaeval.stats.resampling.weighted import sum_type, surplus_of_pairs
 
 KINDS = ["distinct", "rounded", "mostly zero", "constant", "gaps", "a set missing", "levels"]
