@@ -1,7 +1,7 @@
-"""The choices of the configuration: metaeval's own, those of `--config-dir` and of packages.
+"""The folders of the configuration and its choices: metaeval's own, the user's, those of packages.
 
-`metaeval list metrics|corruptions|datasets|experiments` shows it, and `metaeval list options` the
-options of each choice. A package that declares
+`metaeval list metrics|corruptions|datasets|experiments` shows the choices, and `metaeval list
+options` the options of each. A package that declares
 
     [project.entry-points."metaeval.metrics"]
     my_metric = "my_package.metric:MyMetric"
@@ -14,10 +14,10 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
-from hydra.core.config_store import ConfigStore
-
-from metaeval import installation
 from metaeval.errors import ConfigError
+
+_CONF = Path(__file__).parent / "conf"  # in a checkout a link to ../conf
+_added: list[Path] = []
 
 # entry points' group → group of the configuration
 GROUPS = {
@@ -25,6 +25,27 @@ GROUPS = {
     "metaeval.corruptions": "corruption",
     "metaeval.datasets": "dataset",
 }
+
+
+def conf() -> Path:
+    """The folder of metaeval's own configuration."""
+    return _CONF.resolve()
+
+
+def config_folders() -> list[Path]:
+    """The folders of the configuration: metaeval's own, then those of `--config-dir`."""
+    return [conf(), *_added]
+
+
+def add_config_folder(folder: Path) -> None:
+    """Add a folder with metrics, datasets and corruptions, for this process.
+
+    Raises ConfigError where the folder does not exist.
+    """
+    if not folder.is_dir():
+        raise ConfigError(f"--config-dir: the folder {folder} does not exist")
+    if folder.resolve() not in (conf(), *_added):
+        _added.append(folder.resolve())
 
 
 @cache
@@ -38,7 +59,7 @@ def installed() -> dict[str, dict[str, EntryPoint]]:
 
 def stamp() -> tuple[Any, ...]:
     """What changes with the choices: the files of the configuration, and the packages' plugins."""
-    files = [path for folder in installation.config_folders() for path in folder.rglob("*.yaml")]
+    files = [path for folder in config_folders() for path in folder.rglob("*.yaml")]
     return (*((path, path.stat().st_mtime_ns) for path in files), str(installed()))
 
 
@@ -47,10 +68,12 @@ def register() -> None:
 
     Raises ConfigError for a name that metaeval uses itself.
     """
+    from hydra.core.config_store import ConfigStore  # slow to import
+
     store = ConfigStore.instance()
     for group, points in installed().items():
         for name, point in points.items():
-            if (installation.conf() / group / f"{name}.yaml").is_file():
+            if (conf() / group / f"{name}.yaml").is_file():
                 raise ConfigError(
                     f"the package '{origin(point)}' provides a {group} '{name}', which metaeval "
                     "has itself; rename its entry point, or remove the package"
@@ -82,7 +105,7 @@ LISTED = {
 def list_choices(group: str) -> dict[str, str]:
     """Name → description of every choice in a group of the configuration."""
     descriptions: dict[str, str] = {}
-    for folder in installation.config_folders():
+    for folder in config_folders():
         for path in sorted((folder / group).glob("*.yaml")):
             descriptions[path.stem] = _first_comment(path)
     for name, point in installed().get(group, {}).items():

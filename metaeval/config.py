@@ -20,7 +20,7 @@ from hydra.utils import instantiate
 from omegaconf import DictConfig, ListConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
-from metaeval import choices, installation
+from metaeval import choices
 from metaeval.compute.networks import load_once
 from metaeval.errors import ConfigError, MetaevalError
 from metaeval.metrics.base import Metric
@@ -99,7 +99,7 @@ def compose_config(overrides: Sequence[str]) -> DictConfig:
 
 @lru_cache(maxsize=64)
 def _compose(overrides: tuple[str, ...], _stamp: tuple[Any, ...]) -> DictConfig:
-    own, *added = installation.config_folders()
+    own, *added = choices.config_folders()
     more = [f"hydra.searchpath=[{','.join(f'file://{f}' for f in added)}]"] if added else []
     state = Singleton.get_state()
     GlobalHydra.instance().clear()

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, NotRequired, get_args, get_origin
 import yaml
 from typing_extensions import get_type_hints, is_typeddict
 
-from metaeval import installation
+from metaeval import choices
 from metaeval.choices import LISTED, list_choices
 from metaeval.config import CITATION
 from metaeval.options import TARGET, OptionsOf, described
@@ -194,5 +194,5 @@ def print_list(given: argparse.Namespace) -> None:
 
 def _file(name: str) -> Path:
     """The file of a choice ("metric/faier") in the last configuration folder that has it."""
-    places = [folder / f"{name}.yaml" for folder in installation.config_folders()]
+    places = [folder / f"{name}.yaml" for folder in choices.config_folders()]
     return next((path for path in reversed(places) if path.is_file()), places[0])

@@ -20,7 +20,7 @@ from hydra.errors import HydraException, OverrideParseException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from metaeval import installation
+from metaeval import choices
 from metaeval.choices import LISTED, list_choices
 from metaeval.errors import ConfigError, InputError
 from metaeval.readers.files import parse_json
@@ -289,7 +289,7 @@ def _leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:
 
 
 def _brings_vectors(metric: str) -> bool:
-    path = installation.conf() / "metric" / f"{metric}.yaml"
+    path = choices.conf() / "metric" / f"{metric}.yaml"
     return path.is_file() and "/vectors@" in path.read_text(encoding="utf-8")
 
 
@@ -298,5 +298,5 @@ def _listed_metrics(overrides: Sequence[str]) -> set[str]:
     given = [o.partition("=")[2] for o in overrides if o.partition("=")[0] == "metric"]
     if given:
         return {name.strip(" '\"") for name in given[-1].strip(" []").split(",")}
-    defaults = OmegaConf.load(installation.conf() / "config.yaml").defaults
+    defaults = OmegaConf.load(choices.conf() / "config.yaml").defaults
     return {name for entry in defaults if "metric" in entry for name in entry["metric"]}

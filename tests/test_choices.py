@@ -13,7 +13,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import OmegaConf
 
 import metaeval
-from metaeval import installation
+from metaeval import choices
 from metaeval.cli.main import VERBS, import_from_here, run_verb
 from metaeval.cli.run import _with_experiment
 from metaeval.config import complete_metrics, compose_config, metric_names, selected
@@ -40,7 +40,7 @@ def test_every_metric_can_be_added_by_an_option() -> None:
 def test_a_configuration_is_composed_again_where_a_file_has_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(installation, "_added", [tmp_path])
+    monkeypatch.setattr(choices, "_added", [tmp_path])
     (tmp_path / "metric").mkdir()
     for k in range(2):
         text = f"# @package metric.mine\n_target_: a.b\nk: {k}\n"

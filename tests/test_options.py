@@ -11,7 +11,7 @@ import yaml
 from hydra.utils import get_object
 from omegaconf import DictConfig, OmegaConf, open_dict
 
-from metaeval import installation
+from metaeval import choices
 from metaeval.config import (
     build_all,
     complete_metrics,
@@ -98,10 +98,10 @@ READER = {
     "SystemsTable": "systems",
 }
 _CHOSEN = {part for given in CONFIGURATIONS.values() for part in given}
-for _file in sorted((installation.conf() / "experiment").glob("*.yaml")):
+for _file in sorted((choices.conf() / "experiment").glob("*.yaml")):
     if f"experiment={_file.stem}" not in _CHOSEN:
         CONFIGURATIONS[_file.stem] = (f"experiment={_file.stem}",)
-for _file in sorted((installation.conf() / "dataset").glob("*.yaml")):
+for _file in sorted((choices.conf() / "dataset").glob("*.yaml")):
     if f"dataset={_file.stem}" not in _CHOSEN:
         _node = yaml.safe_load(_file.read_text(encoding="utf-8"))
         if TARGET not in _node:  # it is in a file that this one builds on
@@ -254,7 +254,7 @@ def test_any_value_at_any_node_is_taken_or_refused_in_a_line(name: str) -> None:
 def test_every_file_of_the_configuration_is_held_against_the_schema() -> None:
     asked = [part for given in CONFIGURATIONS.values() for part in given]
     for group in ("dataset", "regions", "vectors"):
-        files = {path.stem for path in (installation.conf() / group).glob("*.yaml")}
+        files = {path.stem for path in (choices.conf() / group).glob("*.yaml")}
         chosen = {p.split("=")[1] for p in asked if p.startswith(f"{group}=")}
         # regions that are there without being asked for; the references of a file of captions
         assert files - chosen <= {"gold", "references"}

@@ -7,7 +7,7 @@ from typing import cast
 
 from omegaconf import DictConfig, OmegaConf
 
-from metaeval import installation
+from metaeval import choices
 from metaeval.corruptions.base import KINDS, Corrupted, Corruption
 from metaeval.corruptions.language.parsed import forget_parsed, parse_all
 from metaeval.experiments import (
@@ -161,7 +161,7 @@ def suite(dataset: CaptionDataset, chosen: Sequence[str] | str = "all") -> list[
     for a name that is neither.
     """
     wanted = [chosen] if isinstance(chosen, str) else list(chosen)
-    folder, kinds = installation.conf() / "corruption", (*KINDS, TRUTH)
+    folder, kinds = choices.conf() / "corruption", (*KINDS, TRUTH)
     known = sorted(file.stem for file in folder.glob("*.yaml") if file.stem not in OWN)
     for name in wanted:
         if name not in (*known, *kinds, "all"):

@@ -23,6 +23,7 @@ from typing import NamedTuple
 from omegaconf import DictConfig, ListConfig, OmegaConf, open_dict
 
 from metaeval import choices, progress
+from metaeval.choices import add_config_folder, config_folders
 from metaeval.compute import device
 from metaeval.compute.device import return_free_memory
 from metaeval.compute.networks import keep_networks, release
@@ -55,7 +56,6 @@ from metaeval.experiments.trust.result import (
     require_one_identity,
 )
 from metaeval.experiments.trust.verdicts import BATTERIES, Battery, read_battery, read_uses
-from metaeval.installation import add_config_folder, config_folders
 from metaeval.java.process import shared_java_services
 from metaeval.options import Seed
 from metaeval.readers.files import read_text, user_path

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 import numpy as np
 from pydantic import Field
 
-from metaeval import installation
+from metaeval import choices
 from metaeval.errors import ConfigError, InputError
 from metaeval.experiments.measure import level_of
 from metaeval.experiments.trust.findings import EXPERIMENTS, SOURCES, DeclaredTest
@@ -170,7 +170,7 @@ def read_battery(name: str, above: tuple[Path, ...] = ()) -> Battery:
 
 
 def _own(name: str) -> Path:
-    return installation.conf() / "trust" / f"{name}.yaml"
+    return choices.conf() / "trust" / f"{name}.yaml"
 
 
 class Evidence(NamedTuple):

@@ -15,7 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from metaeval import __version__, installation
+from metaeval import __version__
 from metaeval.errors import ends_with_status, spell_out_what_cannot_be_printed
 
 HELP = """metaeval: which image-captioning metric can you trust, and for what?
@@ -190,7 +190,9 @@ def run_verb(words: Sequence[str]) -> int | None:
         parser.add_argument(*names, **options)
     given = parser.parse_intermixed_args(words[1:])
     if folder := getattr(given, "config_dir", None):
-        installation.add_config_folder(folder)
+        from metaeval.choices import add_config_folder  # slow to import: not for --help
+
+        add_config_folder(folder)
     module, _, name = verb.function.partition(":")
     code: int | None = getattr(import_module(module), name)(given)
     return code

@@ -18,7 +18,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf, read_write
 from omegaconf.errors import OmegaConfBaseException
 
-from metaeval import choices, installation
+from metaeval import choices
 from metaeval.compute.networks import keep_networks
 from metaeval.errors import ConfigError, InputError, MetaevalError
 from metaeval.java.process import shared_java_services
@@ -50,7 +50,7 @@ def execute(config: DictConfig) -> None:
     gc.set_threshold(100_000, 20, 20)
     for source in HydraConfig.get().runtime.config_sources:
         if source.provider == "command-line" and source.schema == "file":  # --config-dir
-            installation.add_config_folder(Path(source.path))
+            choices.add_config_folder(Path(source.path))
     if config.get("task") is None:
         names = "|".join(choices.list_choices("experiment"))
         raise ConfigError(f"choose an experiment: experiment={names}")
@@ -71,7 +71,7 @@ def run_experiment(words: Sequence[str], verbs: Iterable[str]) -> int:
     os.environ["HYDRA_FULL_ERROR"] = "1"  # what Hydra cannot compose comes to us, for a line
     code, started, others = 0, False, dict[str, Any]()
 
-    @hydra.main(version_base="1.3", config_path=str(installation.conf()), config_name="config")
+    @hydra.main(version_base="1.3", config_path=str(choices.conf()), config_name="config")
     def command(config: DictConfig) -> None:
         nonlocal code, started
         started = True

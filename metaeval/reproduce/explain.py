@@ -23,7 +23,7 @@ import numpy.typing as npt
 import pandas as pd
 from omegaconf import DictConfig
 
-from metaeval import installation
+from metaeval.choices import conf
 from metaeval.config import add_metric, build, compose_config, load_dataset, metric_names
 from metaeval.data.dataset import CaptionDataset
 from metaeval.data.judgments.judged import JudgedCaption, Judgments, Protocol, arrange
@@ -177,7 +177,7 @@ class Search:
     """The search for the protocols of values on a dataset."""
 
     def __init__(self, dataset: str, rows: Sequence[Mapping[str, str]]) -> None:
-        folder = installation.conf() / "protocols"
+        folder = conf() / "protocols"
         self._variants: Mapping[str, Mapping[str, Any]] = read_yaml(folder / "metrics.yaml")
         names = sorted({p.stem for p in folder.glob("*.yaml")} - {"metrics"})
         if dataset not in names:

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import yaml
 
-from metaeval import installation
+from metaeval import choices
 from metaeval.reports.shared.formatting import row_kind
 from metaeval.reports.shared.print_tables import PrintTable, to_csv, to_latex, to_markdown
 from metaeval.reports.shared.run import LoadedRun
@@ -75,7 +75,7 @@ def entry(citation: str) -> str | None:
 
 def _of_dataset(name: str) -> list[str]:
     """What the configuration cites whose name is the longest at the beginning of this one."""
-    files = [f for folder in installation.config_folders() for f in folder.glob("dataset/*.yaml")]
+    files = [f for folder in choices.config_folders() for f in folder.glob("dataset/*.yaml")]
     fitting = [file for file in files if name.startswith(file.stem)]
     if not fitting:
         return []

@@ -1,7 +1,7 @@
 """The fixtures and skips of tests/, and the trainings' options."""
 
-from metaeval import installation
+from metaeval import choices
 from research.train.__main__ import CONF
 from tests.conftest import *  # noqa: F403
 
-installation.add_config_folder(CONF)
+choices.add_config_folder(CONF)

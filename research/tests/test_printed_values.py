@@ -7,8 +7,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from metaeval.choices import conf
 from metaeval.errors import ConfigError
-from metaeval.installation import conf
 from metaeval.papers.expected import Paper, papers
 from metaeval.readers.yaml_text import read_yaml
 from metaeval.reproduce.explain import PrintedValue, Search

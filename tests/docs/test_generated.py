@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from metaeval import installation
+from metaeval import choices
 from metaeval.cli.main import run_verb
 from metaeval.option_tables import HEADINGS, options, page
 from tests.docs.generated import CONF, DOCS, current, options_of_files
@@ -34,7 +34,7 @@ def test_the_command_prints_the_options_of_a_users_folder_too(
     (tmp_path / "metric/mine.yaml").write_text(
         "# @package metric.mine\n# of mine\n_target_: not_installed.Mine\nsize: 3  # how large\n"
     )
-    monkeypatch.setattr(installation, "_added", [])
+    monkeypatch.setattr(choices, "_added", [])
     assert run_verb(["list", "options", "--config-dir", str(tmp_path)]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert "| `metric.mine.size` | `3` |  | how large |" in lines
@@ -53,7 +53,7 @@ def test_an_option_is_the_files_value_and_comment_and_the_annotation(
     (tmp_path / "metric" / "more.yaml").write_text(
         "defaults:\n  - mine@_here_\n  - _self_\nfrequency: true\n"
     )
-    monkeypatch.setattr(installation, "config_folders", lambda: [tmp_path])
+    monkeypatch.setattr(choices, "config_folders", lambda: [tmp_path])
     assert [tuple(option) for option in options("metric/mine").values()] == [
         ("metric.mine.vectors", "${vectors}", "", "as `vectors`"),
         ("metric.mine.frequency", "false", "true or false", "how | often"),

@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from metaeval import installation
+from metaeval import choices
 from metaeval.config import compose_config
 from metaeval.experiments.run import run_configured
 from tests.data.judgments import test_judgments as judged
@@ -213,5 +213,5 @@ def test_one_file_serves_every_set_of_references(tmp_path: Path) -> None:
 def test_no_configuration_of_a_dataset_is_forgotten() -> None:
     """`references` is the dataset of tables of experiment=score, whose ids are the rows'; tables of
     systems have no images."""
-    there = {path.stem for path in (installation.conf() / "dataset").glob("*.yaml")}
+    there = {path.stem for path in (choices.conf() / "dataset").glob("*.yaml")}
     assert there - {name.split()[0] for name in CASES} == {"references", "systems", "coco2015"}
