@@ -32,8 +32,8 @@ import torch
 from torch.profiler import ProfilerActivity, profile as torch_profile
 
 from benchmarks import host
-from metaeval.cores import core_count
 from metaeval.data import annotated_images
+from metaeval.provenance import core_count
 
 MINUTES = 8.0
 # captions a second on 16 cores and an H100 or H200, from texts and files to scores

@@ -24,7 +24,6 @@ from metaeval import progress, provenance
 from metaeval.compute import device
 from metaeval.data.dataset import Absent, CaptionDataset, ImageId, RecordCount
 from metaeval.errors import ConfigError, InputError, MetaevalError, StageError
-from metaeval.java.services import java_version
 from metaeval.results.base import MetricResult
 from metaeval.results.files import read_info, write_info
 from metaeval.results.run import (
@@ -155,7 +154,7 @@ class RunRecord:
 
     def _write(self, status: _RunStatus, ended: bool = False) -> None:
         self.update(
-            status=status, device=device.used(), java=java_version(ask=False),
+            status=status, device=device.used(), java=provenance.java(),
             finished=_now() if ended else None,
             files=self.folder.files,
         )  # fmt: skip

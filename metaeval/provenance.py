@@ -1,5 +1,6 @@
-"""Where a run's numbers come from: code, packages, machine. What `run.json` records."""
+"""The code, the packages and the machine that numbers come from: what `run.json` records."""
 
+import os
 import platform
 import subprocess
 import sys
@@ -8,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import metaeval
-from metaeval.cores import core_count
 
 # The packages whose versions can change a number, a figure or a file.
 _PACKAGES = (
@@ -16,6 +16,13 @@ _PACKAGES = (
     *("pycocoevalcap", "sacrebleu", "scipy", "seaborn"),
     *("torch", "torchvision", "open_clip_torch", "bert-score", "transformers"),
 )
+
+
+def core_count() -> int:
+    """Cores that this process may use, at least 1: all, or those that it is restricted to."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def packages() -> dict[str, str]:
@@ -52,6 +59,12 @@ def cuda() -> str | None:
     if torch is None or not torch.cuda.is_available():
         return None
     return f"{torch.version.cuda} on {torch.cuda.get_device_name()}"
+
+
+def java() -> str | None:
+    """What the Java that metrics have looked for says of itself; no program is started for this."""
+    services = sys.modules.get("metaeval.java.services")
+    return None if services is None else services.java_version(ask=False)
 
 
 def machine() -> dict[str, Any]:

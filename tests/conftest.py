@@ -10,10 +10,10 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import settings
 
-from metaeval.cores import core_count
 from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.java.services import find_java
+from metaeval.provenance import core_count
 from metaeval.readers import matlab
 from tests.reports.browser import EXECUTABLE, Page, chromium
 

@@ -36,7 +36,6 @@ from metaeval.config import (
     own_metrics,
     selected,
 )
-from metaeval.cores import core_count
 from metaeval.data.annotated_images import ImageFiles
 from metaeval.data.own.bank import bank_files
 from metaeval.errors import ConfigError, MetaevalError, StageError, StrictError
@@ -58,6 +57,7 @@ from metaeval.experiments.trust.result import (
 from metaeval.experiments.trust.verdicts import BATTERIES, Battery, read_battery, read_uses
 from metaeval.java.process import shared_java_services
 from metaeval.options import Seed
+from metaeval.provenance import core_count
 from metaeval.readers.files import read_text, user_path
 from metaeval.results.files import read_finished, read_info, read_result
 from metaeval.results.resampled import Resampled, read_resampled

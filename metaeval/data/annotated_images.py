@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.cores import core_count
 from metaeval.data.coco.files import annotation_files, search_bases
 from metaeval.data.coco.objects import coco_objects
 from metaeval.data.dataset import (
@@ -34,6 +33,7 @@ from metaeval.data.download import given_path
 from metaeval.data.identity import COCO, coco_number, composed, sources_of
 from metaeval.errors import InputError
 from metaeval.progress import progress_bar
+from metaeval.provenance import core_count
 from metaeval.readers.files import read_bytes, user_path
 from metaeval.readers.images import open_image
 from metaeval.runs.files import digest, file_state

@@ -19,12 +19,12 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.cores import core_count
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.java.process import JavaError, JavaProcess, borrow, give_back
 from metaeval.java.services import JavaRuntime, find_bundled_files, find_jar, find_java
 from metaeval.metrics.base import Scores, Statistics, SummableMetric, SummableScorer
 from metaeval.options import PositiveInt, checked
+from metaeval.provenance import core_count
 from metaeval.runs.files import file_sha256
 from metaeval.runs.records import ScoreColumn, with_notes
 from metaeval.runs.store import Store

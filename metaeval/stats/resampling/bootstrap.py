@@ -7,8 +7,8 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.cores import core_count
 from metaeval.errors import InputError
+from metaeval.provenance import core_count
 from metaeval.stats.resampling.items import Floats, Ints, as_scores, encode, require_aligned
 
 # Fewer units give neither an interval nor a test: resampling few units understates the spread. With

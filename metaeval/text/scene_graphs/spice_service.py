@@ -28,12 +28,12 @@ from functools import cache as remember
 from pathlib import Path
 
 from metaeval.compute.stored import compute_missing
-from metaeval.cores import core_count
 from metaeval.data.dataset import Absent
 from metaeval.data.download import DownloadError, download
 from metaeval.errors import InputError
 from metaeval.java.process import JavaError, JavaProcess, borrow, give_back, heap_mib
 from metaeval.java.services import JavaRuntime, find_bundled_files, find_jar, find_java
+from metaeval.provenance import core_count
 from metaeval.readers.files import user_path
 from metaeval.readers.zips import member_bytes, open_zip, unpack_member
 from metaeval.runs.files import file_sha256
