@@ -130,8 +130,8 @@ class Graded(
         return [*([Random()] if self.floor else []), *configured(config.get("corruption"))]
 
     def published(self, dataset: CaptionDataset, config: DictConfig) -> PublishedInfo | None:
-        """The published values, and why this run differs from the paper's protocol, if it does;
-        `None` where there are none for this experiment."""
+        """The published values, or why they cannot be compared with this run's; `None` where there
+        are none for this experiment."""
         if self.preset is None:
             return None
         _, paper = PRESETS[self.preset]
@@ -151,7 +151,7 @@ class Graded(
             source=SOURCE,
             comparable=why_not is None,
             why_not=why_not,
-            rank_order_rho=values_of(PAPER, self.preset),
+            rank_order_rho={} if why_not else values_of(PAPER, self.preset),
         )
 
     def check(self, config: DictConfig) -> None:

@@ -120,8 +120,8 @@ class DatasetInfo(Model):
 class PublishedInfo(Model):
     """What a paper reports for this experiment, to compare with the run's numbers.
 
-    `rank_order_rho` maps a metric's column to the published value. `why_not` says why the run's
-    numbers are not `comparable` (another dataset, other rates), `None` where they are.
+    `rank_order_rho` maps a metric's column to the published value, if the run is `comparable`;
+    otherwise it is empty, and `why_not` says why (another dataset, other rates).
     """
 
     source: str
