@@ -158,7 +158,7 @@ def closing_blocks(run: LoadedRun) -> list[Block]:
     first = [measures[0] for measures in run.result.groups().values()]
     return [
         *(tables.difference_tables(run, measure) for measure in first),
-        judges(run),
+        *([judges(run)] if (run.directory / files.JUDGES).is_file() else []),
         texts.notes(run),
         texts.citation_block(run),
         texts.reproduce(run, run.result.settings, [files.SCORES]),

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from metaeval.reports.blocks.texts import NOTHING, Block, rendered
+from metaeval.reports.blocks.texts import Block, rendered
 from metaeval.reports.paper.citations import save_links
 from metaeval.reports.shared.formatting import (
     DASH,
@@ -25,16 +25,10 @@ _Line = tuple[str, list[PrintCell]]
 
 
 def judges(run: LoadedRun) -> Block:
-    """Diagnostics of a run's judges, a column each; no block where the run has none.
-
-    Raises InputError for a damaged file.
-    """
-    result, path = run.result, run.directory / files.JUDGES
-    judges = read_judges(path).judges if path.is_file() else ()
-    if not judges:
-        return NOTHING
-    first = [measures[0] for measures in result.groups().values()]
-    known = {m.name: m.statistics for m in result.metrics if m.statistics is not None}
+    """Diagnostics of a run's judges, a column each. Raises InputError for a damaged file."""
+    judges = read_judges(run.directory / files.JUDGES).judges
+    first = [measures[0] for measures in run.result.groups().values()]
+    known = {m.name: m.statistics for m in run.result.metrics if m.statistics is not None}
 
     def agreement(judge: str) -> dict[str, float | None]:
         if judge not in known:
