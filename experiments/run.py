@@ -55,7 +55,7 @@ from metaeval.runs.answers import AnswerJournal, current_journal, record_answers
 from metaeval.runs.environment import hidden_in
 from metaeval.runs.folder import RunFolder, lock
 from metaeval.runs.print_style import PrintStyle, print_style
-from metaeval.runs.remember import remembering
+from metaeval.runs.store import remembering
 from metaeval.schema import check_config
 from metaeval.scoring import RUN_COLUMNS, MetricScores, refuse_equal_columns
 

@@ -24,7 +24,8 @@ from metaeval.results.resampled import resampled_bytes, resampled_rows
 from metaeval.runs.environment import hidden_in
 from metaeval.runs.files import CAPTIONS, SEED_SCORES, atomic, file_sha256, write_table
 from metaeval.runs.records import Version
-from metaeval.runs.remember import digest_of_code, remember, remembering
+from metaeval.runs.source import digest_of_code
+from metaeval.runs.store import remember, remembering
 from metaeval.scoring import MetricScores
 
 _OPTIONS = ("task", "dataset", "corruption", "regions", "stats", "seed")  # of the configuration

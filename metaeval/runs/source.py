@@ -1,17 +1,20 @@
-"""Code that is not metaeval's: how it is found, and a digest of it, so that an edit is noticed.
+"""Digests of code, so that an edit is noticed; and how code that is not metaeval's is found.
 
 A score is kept for ever under its metric's signature. Our own code raises a version there when a
 number changes; a user's metric does not do so. Therefore its signature carries a
-digest of the code itself: of the module and of those that it imports.
+digest of the code itself: of the module and of those that it imports. Statistics, pages and figures
+are kept under a digest of metaeval's own code.
 """
 
 import hashlib
 import inspect
 import sys
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from importlib.machinery import PathFinder
+from importlib.metadata import version
 from modulefinder import ModuleFinder
 from pathlib import Path
 from types import ModuleType
@@ -20,6 +23,7 @@ from weakref import WeakKeyDictionary
 
 from metaeval.errors import ConfigError
 
+_METAEVAL = Path(__file__).parents[1]
 OURS = frozenset({"metaeval"})
 UNSAVED = "unsaved"
 _CODE = frozenset({".py", ".pyx", ".so", ".pyd"})
@@ -163,3 +167,17 @@ class _Finder(ModuleFinder):
         with suppress(ImportError):
             return super().load_package(fqname, pathname)
         return self.modules[fqname]
+
+
+def digest_of_code(rooms: Iterable[str], packages: Iterable[str]) -> str:
+    """A digest of the code, data and templates in folders of metaeval ("stats"), and of the
+    versions of packages.
+
+    Experiment trust reads results and computes none: its folders are left out.
+    """
+    folders = ((_METAEVAL / room).resolve() for room in rooms)
+    sources = (s for f in folders for p in ("*.py", "*.yaml", "*.j2") for s in sorted(f.rglob(p)))
+    content = [f"{name} {version(name)}" for name in packages]
+    read = ((s.name, s.read_bytes()) for s in sources if s.parent.name != "trust")
+    content += [f"{name} {hashlib.sha256(text).hexdigest()}" for name, text in read]
+    return hashlib.sha256("\n".join(content).encode()).hexdigest()

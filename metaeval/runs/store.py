@@ -16,7 +16,8 @@ import logging
 import sqlite3
 import threading
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from pathlib import Path
 
 from metaeval.errors import InputError
@@ -226,3 +227,35 @@ def content_digest(texts: Sequence[str]) -> bytes:
         raw = text.encode()
         h.update(len(raw).to_bytes(8, "big") + raw)
     return h.digest()[:16]
+
+
+_STORE: ContextVar[Store | None] = ContextVar("store", default=None)
+
+
+@contextlib.contextmanager
+def remembering(store: Store) -> Iterator[None]:
+    """Within the block, `remember` looks into this store."""
+    token = _STORE.set(store)
+    try:
+        yield
+    finally:
+        _STORE.reset(token)
+
+
+def remember(code: str, content: str, compute: Callable[[], bytes]) -> bytes:
+    """What `compute` returns, from the store where it was computed before; computed anew outside of
+    a block `remembering`.
+
+    `code` names what computes, with its `digest_of_code`; `content` is all else that it depends on.
+    Empty bytes are not kept.
+    """
+    store = _STORE.get()
+    if store is None:
+        return compute()
+    key = content_digest([content])
+    known = store.get_many(code, [key]).get(key)
+    if known is None:
+        known = compute()
+        if known:
+            store.put_many(code, {key: known})
+    return known

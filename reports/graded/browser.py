@@ -36,7 +36,7 @@ from metaeval.runs.records import (
     SCORE,
     SOURCE_CAPTION,
 )
-from metaeval.runs.remember import remember
+from metaeval.runs.store import remember
 
 # Marks a corrupted caption's changed words, in the caption's own text.
 #

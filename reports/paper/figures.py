@@ -17,7 +17,8 @@ from markupsafe import Markup, escape
 
 from metaeval.reports.shared.figure_style import STYLE
 from metaeval.runs import files
-from metaeval.runs.remember import digest_of_code, remember
+from metaeval.runs.source import digest_of_code
+from metaeval.runs.store import remember
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -131,7 +131,10 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
         {"path.read_text", "OmegaConf.load"},
         "the package's own configuration",
     ),
-    "metaeval/runs/source.py": ({"path.read_bytes"}, "source code, for its checksum"),
+    "metaeval/runs/source.py": (
+        {"path.read_bytes", "s.read_bytes"},
+        "source code, for its checksum",
+    ),
     "experiments/scores.py": ({"json.loads"}, "explanations of metaeval's metrics"),
     "experiments/sensitivity/task.py": (
         {"OmegaConf.load"},

@@ -22,8 +22,7 @@ from metaeval.reports.graded.page import caption_ranks
 from metaeval.reports.measured import write_report
 from metaeval.results.files import read_result
 from metaeval.runs import files as results
-from metaeval.runs.remember import remembering
-from metaeval.runs.store import MemoryStore
+from metaeval.runs.store import MemoryStore, remembering
 from metaeval.stats.ordering.pairwise import worst_inversion
 from tests.reports.graded.explained_files import REGIONS, grounding, write_explanations
 from tests.reports.run_files import HOSTILE, IMAGES, SETS, absent, corrupt, write_run
