@@ -18,8 +18,8 @@ from omegaconf import DictConfig
 
 from metaeval.results.base import Estimate, Measured
 from metaeval.results.comparison import AgainstControl, Comparisons
+from metaeval.results.files import CEILING, Resampled
 from metaeval.results.measured import MeasuredResult
-from metaeval.results.resampled import CEILING, Resampled
 from metaeval.results.run import Measure
 from metaeval.runs.records import ScoreColumn
 from metaeval.scoring import MetricScores

@@ -19,8 +19,8 @@ from metaeval.errors import MetaevalError
 from metaeval.experiments.base import MetricExperiment
 from metaeval.experiments.record import RunRecord, write_versions
 from metaeval.experiments.scores import open_store
+from metaeval.results.files import resampled_bytes, resampled_rows
 from metaeval.results.measured import MeasuredResult
-from metaeval.results.resampled import resampled_bytes, resampled_rows
 from metaeval.runs.environment import hidden_in
 from metaeval.runs.files import CAPTIONS, SEED_SCORES, atomic, file_sha256, write_table
 from metaeval.runs.records import Version

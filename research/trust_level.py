@@ -22,7 +22,7 @@ from metaeval.experiments.trust.verdicts import (
     skill,
     word,
 )
-from metaeval.results.resampled import Resampled
+from metaeval.results.files import Resampled
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
 from metaeval.stats.resampling.items import Floats
 

@@ -18,8 +18,8 @@ from metaeval.experiments.measure import (
 )
 from metaeval.results.base import Cell, Estimate, Measured
 from metaeval.results.comparison import AgainstControl, Comparisons, Power
+from metaeval.results.files import Resampled
 from metaeval.results.graded import CEILING, MEASURES, SWEEP_MEASURES, dose_rows, record_cells
-from metaeval.results.resampled import Resampled
 from metaeval.stats.correlation.rank_order import rank_order, rank_orders_within
 from metaeval.stats.dose import dose_record
 from metaeval.stats.ordering.graded import (

@@ -27,7 +27,7 @@ from metaeval.metrics.adapters.bank import BankMetric
 from metaeval.metrics.adapters.own import ScoresFileMetric
 from metaeval.results.base import Measured, MetricResult
 from metaeval.results.comparison import Comparison
-from metaeval.results.resampled import Resampled
+from metaeval.results.files import Resampled
 from metaeval.results.run import RunInfo
 
 DEMONSTRATION = "scenes"  # the model of columns that drawn scenes alone have trained

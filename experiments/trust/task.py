@@ -59,8 +59,7 @@ from metaeval.java.process import shared_java_services
 from metaeval.options import Seed
 from metaeval.provenance import core_count
 from metaeval.readers.files import read_text, user_path
-from metaeval.results.files import read_finished, read_info, read_result
-from metaeval.results.resampled import Resampled, read_resampled
+from metaeval.results.files import Resampled, read_finished, read_info, read_resampled, read_result
 from metaeval.results.run import RunInfo
 from metaeval.results.trust import answer_of, matrix_rows
 from metaeval.runs import files

@@ -24,7 +24,7 @@ from metaeval.readers.files import user_path
 from metaeval.readers.yaml_text import read_declared
 from metaeval.results.base import Estimate, Model
 from metaeval.results.comparison import Comparison, Comparisons
-from metaeval.results.resampled import CEILING, Resampled
+from metaeval.results.files import CEILING, Resampled
 from metaeval.stats.resampling.bootstrap import percentile_interval
 from metaeval.stats.resampling.items import Floats
 from metaeval.stats.significance.comparison import resampled_difference

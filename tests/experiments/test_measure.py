@@ -8,7 +8,7 @@ from omegaconf import OmegaConf
 from scipy.stats import t, ttest_rel
 
 from metaeval.experiments.measure import Items, MeanOutcome, Measurements, Outcomes, measure
-from metaeval.results.resampled import CEILING
+from metaeval.results.files import CEILING
 from metaeval.results.run import Measure
 from metaeval.runs.records import ScoreColumn
 from metaeval.stats.resampling.bootstrap import bootstrap_counts

@@ -77,7 +77,7 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
     "metaeval/metrics/judge/reply.py": ({"json.loads"}, "a judge's answer, checked there"),
     "metaeval/metrics/judge/metric.py": ({"json.loads"}, "copies in the cache"),
     "metaeval/runs/answers.py": ({"os.open"}, "answers of our own runs"),
-    "metaeval/results/resampled.py": ({"pq.read_table"}, "copies in the cache"),
+    "metaeval/results/files.py": ({"pq.read_table"}, "copies in the cache"),
     "metaeval/runs/folder.py": (
         {"os.open", "os.path.expanduser"},
         "the lock of a run's folder; a `~` without a home stays",

@@ -12,8 +12,8 @@ from scipy import stats
 from metaeval.errors import ConfigError
 from metaeval.experiments.trust.findings import evidence_of
 from metaeval.reports.measured import write_report
+from metaeval.results.files import CEILING, read_resampled
 from metaeval.results.measured import MeasuredResult
-from metaeval.results.resampled import CEILING, read_resampled
 from metaeval.runs import files
 from metaeval.runs.answers import ANSWERS
 from metaeval.stats.preference.bradley_terry import bradley_terry

@@ -15,9 +15,8 @@ from metaeval.config import build, compose_config
 from metaeval.experiments.trust.findings import evidence_of
 from metaeval.experiments.trust.result import ItemRun, gathered
 from metaeval.experiments.trust.verdicts import Uses, read_uses, robustness
-from metaeval.results.files import read_info
+from metaeval.results.files import read_info, read_resampled
 from metaeval.results.measured import Extra, MeasuredResult
-from metaeval.results.resampled import read_resampled
 from metaeval.results.trust import answer_of
 from metaeval.stats.resampling.items import Floats
 from tests.experiments.trust.trust_cases import (
