@@ -15,7 +15,7 @@ from metaeval.metrics.base import Metric
 from metaeval.overrides import override_texts, require_listed
 from metaeval.papers.expected import FOLDER, Paper, PaperItem, papers
 from metaeval.readers.files import user_path
-from metaeval.reports.paper.latex_layout import latex
+from metaeval.reports.shared.print_tables import latex
 from metaeval.reproduce.compare import (
     COMPARED,
     NEEDS,

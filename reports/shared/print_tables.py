@@ -11,10 +11,10 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 from pathlib import Path
+from textwrap import wrap
 from typing import NamedTuple
 
 from metaeval.options import unknown
-from metaeval.reports.paper import latex_layout
 from metaeval.reports.shared.formatting import DASH
 from metaeval.results.measured import MeasuredResult
 from metaeval.runs import files
@@ -176,7 +176,7 @@ def write_tables(directory: Path, tables: Iterable[PrintTable]) -> None:
             files.atomic(path, partial(Path.write_text, data=text, encoding="utf-8"))
     if signatures:
         path = directory / files.TABLES / "signatures.tex"
-        text = f"{{{latex_layout.signature_note(list(signatures.items()))}\\par}}\n"
+        text = f"{{{_signature_note(list(signatures.items()))}\\par}}\n"
         files.atomic(path, partial(Path.write_text, data=text, encoding="utf-8"))
 
 
@@ -218,10 +218,10 @@ def to_latex(table: PrintTable) -> str:
     the signatures of the scores below it if the style has them there (`report.signatures`).
     """
     table = highlighted(table.exported().brief())
-    notes = [latex_layout.note(table.notes)] if table.notes else []
+    notes = [_latex_note(table.notes)] if table.notes else []
     if table.signatures and style().signatures:
-        notes.append(latex_layout.signature_note(table.signatures))
-    return latex_layout.tables(table.heads, table.groups, table.caption, notes, style().width)
+        notes.append(_signature_note(table.signatures))
+    return _latex_tables(table.heads, table.groups, table.caption, notes, style().width)
 
 
 def to_markdown(table: PrintTable) -> str:
@@ -261,3 +261,153 @@ def markdown(text: str) -> str:
 
 def _markdown_row(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cells) + " |"
+
+
+# LaTeX: booktabs' rules, and no wider than a column or a page.
+#
+# LaTeX shrinks a table that is wider than its line; one that is longer than a page is divided into
+# several. The preamble needs `\usepackage{booktabs,graphicx}`.
+
+_COLUMN = 42  # letters, with two a gap, in a line of one of two columns
+_PARAGRAPH = 30  # letters, from which a text is broken into lines
+_HEIGHT = 40  # lines of a table, which fit a page with the caption
+_FIT = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
+_ESCAPED = {
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "|": r"\textbar{}",
+    "<": "$<$",
+    ">": "$>$",
+    "ρ": r"$\rho$",
+    "τ": r"$\tau$",
+    "ε": r"$\varepsilon$",
+    "β": r"$\beta$",
+    "σ": r"$\sigma$",
+    "Δ": r"$\Delta$",
+    "−": "$-$",
+    "–": "--",
+    "→": r"$\rightarrow$",
+    "↑": r"$\uparrow$",
+    "↓": r"$\downarrow$",
+    "≥": r"$\geq$",
+    "≈": r"$\approx$",
+    "±": r"$\pm$",
+    "×": r"$\times$",
+    "▸": r"$\triangleright$",
+    "†": r"$^\dagger$",
+    "‡": r"$^\ddagger$",
+    "§": r"$^\S$",
+    "¶": r"$^\P$",
+    "‖": r"$^\|$",
+}
+_FOLDERS = re.compile(r"(?<![\w./])(?:~|[A-Za-z]:)?[/\\](?:[^/\\|;,\s]+[/\\])+")  # of a path
+
+
+def latex(text: str) -> str:
+    """A text with what LaTeX would take for commands escaped, and signs as LaTeX writes them."""
+    return "".join(_ESCAPED.get(letter, letter) for letter in text)
+
+
+def _latex_tables(
+    heads: Sequence[str],
+    groups: Sequence[Sequence[Row]],
+    caption: str,
+    notes: Sequence[str],
+    width: str,
+) -> str:
+    """A table, or several of one caption where a page does not hold all rows."""
+    rows = [row for group in groups for row in group]
+    texts = [[row[k][0] for row in rows] for k in range(len(heads))]
+    lengths = [max(map(len, column), default=0) for column in texts]
+    lines = [
+        wrap(head, max(8, length), break_long_words=False, break_on_hyphens=False) or [""]
+        for head, length in zip(heads, lengths, strict=True)
+    ]
+    letters = [
+        min(_PARAGRAPH, max([length, *map(len, head)]))
+        for head, length in zip(lines, lengths, strict=True)
+    ]
+    page = width == "page" or (width == "auto" and sum(letters) + 2 * len(letters) > _COLUMN)
+    name = "table*" if page else "table"
+    sides = []
+    for k, column in enumerate(texts):
+        numbers = sum(text[:1] in "0123456789.+−–<>" for text in column)
+        sides.append("l" if k == 0 or 2 * numbers < len(column) else "r")
+    shown_heads = [_latex_head(head, side) for head, side in zip(lines, sides, strict=True)]
+    specification = "".join(
+        rf"p{{{_PARAGRAPH // 2}em}}" if length > _PARAGRAPH else side
+        for side, length in zip(sides, lengths, strict=True)
+    )
+    made = [r"% needs \usepackage{booktabs,graphicx}"]
+    parts = _parts(groups)
+    for k, part in enumerate(parts):
+        shown_caption = f"{caption.rstrip('.')}, continued." if k else caption
+        made += [
+            rf"\begin{{{name}}}[t]",
+            r"\centering",
+            rf"\caption{{{latex(shown_caption)}}}",
+            r"\small\setlength{\tabcolsep}{3pt}",
+            _FIT,
+            rf"\begin{{tabular}}{{@{{}}{specification}@{{}}}}",
+            r"\toprule",
+            _latex_line(shown_heads),
+        ]
+        for group in part:
+            made += [r"\midrule", *(_latex_line(map(_latex_cell, row)) for row in group)]
+        made += [r"\bottomrule", r"\end{tabular}}"]
+        if k == len(parts) - 1:
+            made += [rf"\par\smallskip {{{note}\par}}" for note in notes]
+        made += [rf"\end{{{name}}}", ""]
+    return "\n".join(made)
+
+
+def _latex_note(marks: Sequence[tuple[str, str]]) -> str:
+    """What the marks mean."""
+    return r"\footnotesize " + "; ".join(f"{latex(mark)} {latex(text)}" for mark, text in marks)
+
+
+def _signature_note(signatures: Sequence[tuple[str, str]]) -> str:
+    """The signatures of the scores, a line each, which may be broken at their bars; of paths the
+    last part."""
+    lines = [f"{latex(name)}: {latex(_FOLDERS.sub('', text))}" for name, text in signatures]
+    shown = "\\newline\n".join(["Signatures.", *lines])
+    return r"\scriptsize\raggedright " + shown.replace(r"\textbar{}", r"\textbar{}\allowbreak ")
+
+
+def _parts(groups: Sequence[Sequence[Row]]) -> list[list[list[Row]]]:
+    """The groups of rows, divided where they are higher than a page."""
+    parts: list[list[list[Row]]] = [[]]
+    height = 0
+    for group in groups:
+        parts[-1].append([])
+        for row in group:
+            lines = max(math.ceil(len(text) / _PARAGRAPH) for text, *_ in row)
+            if height and height + lines > _HEIGHT:
+                parts.append([[]])
+                height = 0
+            parts[-1][-1].append(row)
+            height += lines
+    return [[group for group in part if group] for part in parts]
+
+
+def _latex_line(cells: Iterable[str]) -> str:
+    return " & ".join(cells) + r" \\"
+
+
+def _latex_head(lines: Sequence[str], side: str) -> str:
+    if len(lines) == 1:
+        return latex(lines[0])
+    return rf"\shortstack[{side}]{{" + r"\\".join(map(latex, lines)) + "}"
+
+
+def _latex_cell(cell: PrintCell) -> str:
+    text, bold, mark = cell[:3]
+    return (rf"\textbf{{{latex(text)}}}" if bold else latex(text)) + latex(mark)

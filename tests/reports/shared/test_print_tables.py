@@ -11,13 +11,13 @@ import pytest
 from matplotlib.font_manager import FontProperties, findfont
 
 from metaeval.errors import ConfigError
-from metaeval.reports.paper.latex_layout import latex
 from metaeval.reports.shared import formatting
 from metaeval.reports.shared.figure_style import STYLE, levels
 from metaeval.reports.shared.print_tables import (
     PrintCell,
     PrintTable,
     chosen_columns,
+    latex,
     plain_table,
     scale_numbers,
     to_csv,
