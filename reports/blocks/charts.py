@@ -18,8 +18,18 @@ import pandas as pd
 from markupsafe import Markup
 
 from metaeval.reports.blocks.texts import NOTHING, Block, rendered
-from metaeval.reports.paper.figures import BLUE, INK, PAPER, RED, RULE, SOFT, LazyFigure, inline
-from metaeval.reports.shared.figure_style import GREY, colours_of
+from metaeval.reports.paper.figures import (
+    BLUE,
+    GREY,
+    INK,
+    PAPER,
+    RED,
+    RULE,
+    SOFT,
+    LazyFigure,
+    colours_of,
+    inline,
+)
 from metaeval.reports.shared.formatting import file_stem
 from metaeval.reports.shared.run import LoadedRun
 from metaeval.results.base import Estimate

@@ -12,7 +12,7 @@ from metaeval.reports.blocks import charts, tables, texts
 from metaeval.reports.blocks.texts import Block
 from metaeval.reports.graded.browser import examples_block
 from metaeval.reports.measured import PageOptions, closing_blocks, extra_block
-from metaeval.reports.shared import figure_style
+from metaeval.reports.paper.figures import level_colours
 from metaeval.reports.shared.run import LoadedRun
 from metaeval.results.base import Estimate, Measured, MetricResult
 from metaeval.results.graded import CEILING, rows_by_metric
@@ -58,7 +58,7 @@ def blocks(run: LoadedRun, options: PageOptions) -> list[Block]:
 def _histograms_by_version(run: LoadedRun, names: Sequence[str]) -> list[Block]:
     """The scores of each metric by version, and the ranks of these scores among all captions."""
     metrics = {m.name: m for m in _shown(run) if m.family != CEILING}
-    colours = dict(zip(names, figure_style.levels(len(names)), strict=True))
+    colours = dict(zip(names, level_colours(len(names)), strict=True))
     rho = run.result.declared[0]
     values = {name: f"ρ {text_of(rho, m.numbers[rho.key].value)}" for name, m in metrics.items()}
     lower = run.result.lower_is_better

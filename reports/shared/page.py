@@ -14,7 +14,8 @@ from markupsafe import Markup
 
 from metaeval.errors import InputError
 from metaeval.readers.images import open_image
-from metaeval.reports.shared import figure_style, formatting
+from metaeval.reports.paper.figures import level_colours
+from metaeval.reports.shared import formatting
 from metaeval.runs.print_style import style
 
 _REPORTS = Path(__file__).resolve().parents[1]
@@ -91,7 +92,7 @@ def _levels(n: int) -> str:
     """The colours of n levels as custom properties, and the classes l0 … that use them."""
 
     def colours(dark: bool) -> str:
-        return "".join(f"--L{k}:{c};" for k, c in enumerate(figure_style.levels(n, dark=dark)))
+        return "".join(f"--L{k}:{c};" for k, c in enumerate(level_colours(n, dark=dark)))
 
     light, dark = colours(False), colours(True)
     classes = "".join(f".l{k}{{--c:var(--L{k})}}" for k in range(n))

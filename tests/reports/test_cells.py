@@ -15,8 +15,7 @@ from matplotlib.colors import to_hex
 
 from metaeval.reports.blocks import charts, tables, texts
 from metaeval.reports.measured import write_report
-from metaeval.reports.paper.figures import BLUE, INK, RED, SOFT
-from metaeval.reports.shared.figure_style import GREY
+from metaeval.reports.paper.figures import BLUE, GREY, INK, RED, SOFT
 from metaeval.reports.shared.run import LoadedRun, load_run_files
 from metaeval.results.base import Estimate, Measured, MetricResult, Test
 from metaeval.results.comparison import AgainstControl, Comparison, Comparisons, Power

@@ -26,8 +26,7 @@ from metaeval.reports.paper.citations import (
     save_links,
     software,
 )
-from metaeval.reports.paper.figures import BLUE, LazyFigure, inline, write_figure
-from metaeval.reports.shared.figure_style import STYLE
+from metaeval.reports.paper.figures import BLUE, STYLE, LazyFigure, inline, write_figure
 from metaeval.reports.shared.print_tables import plain_table, write_tables
 from metaeval.reports.shared.run import LoadedRun, load_run_files
 from metaeval.results.run import DatasetInfo

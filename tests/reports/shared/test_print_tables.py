@@ -11,8 +11,8 @@ import pytest
 from matplotlib.font_manager import FontProperties, findfont
 
 from metaeval.errors import ConfigError
+from metaeval.reports.paper.figures import STYLE, level_colours
 from metaeval.reports.shared import formatting
-from metaeval.reports.shared.figure_style import STYLE, levels
 from metaeval.reports.shared.print_tables import (
     PrintCell,
     PrintTable,
@@ -293,8 +293,8 @@ def luminance(colour: str, vision: np.ndarray) -> float:
 @pytest.mark.parametrize("n", [2, 3, 4, 7])
 @pytest.mark.parametrize("vision", [np.eye(3), DEUTERANOPIA, PROTANOPIA])
 def test_lightness_orders_the_levels(n: int, vision: np.ndarray) -> None:
-    light = [luminance(c, vision) for c in levels(n)]
-    dark = [luminance(c, vision) for c in levels(n, dark=True)]
+    light = [luminance(c, vision) for c in level_colours(n)]
+    dark = [luminance(c, vision) for c in level_colours(n, dark=True)]
     assert light == sorted(light, reverse=True)
     assert dark == sorted(dark)
     for ramp in (light, dark):  # neighbours differ visibly: contrast ratio of at least 1.1 at n = 7
