@@ -19,9 +19,9 @@ from metaeval.reports.blocks.texts import NOTHING, Block
 from metaeval.reports.paper.figures import write_figure
 from metaeval.reports.shared import page
 from metaeval.reports.shared.print_tables import write_tables
-from metaeval.reports.shared.provenance import language_date_and_version
 from metaeval.reports.shared.run import LoadedRun, load_run_files
 from metaeval.results.measured import Extra
+from metaeval.results.run import RunInfo
 from metaeval.runs import files
 from metaeval.runs.print_style import style
 
@@ -197,3 +197,19 @@ def header(run: LoadedRun) -> page.Header:
         [*facts, *language_date_and_version(run.info)],
         fallback=run.dataset.fallback,
     )
+
+
+def language_date_and_version(info: RunInfo) -> list[tuple[str, str]]:
+    """Facts for the head of a page: the captions' language where it is known, and of the run."""
+    commit = f", {info.git.commit[:7]}{'+' if info.git.dirty else ''}" if info.git else ""
+    language = info.dataset.language if info.dataset else None
+    too_few = info.dataset.too_few if info.dataset else None
+    spoken = "not detected"
+    if language is not None and language.code is not None:
+        spoken = f"{language.code} ({'given' if language.given else 'detected'})"
+    return [
+        *([] if too_few is None else [("Intervals and tests", f"none: {too_few}")]),
+        *([] if language is None else [("Language", spoken)]),
+        ("Date", (info.finished or "")[:10]),
+        ("Version", f"metaeval {info.metaeval}{commit}"),
+    ]

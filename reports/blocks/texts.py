@@ -1,19 +1,20 @@
 """Blocks of text: the answer, folded notes, examples, and how to cite and reproduce a run."""
 
+import shlex
 from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
 from metaeval.reports.paper.citations import cite as citation_of
 from metaeval.reports.paper.figures import LazyFigure
-from metaeval.reports.shared.formatting import cut, plain
+from metaeval.reports.shared.formatting import count, cut, number, plain, seconds
 from metaeval.reports.shared.page import environment
 from metaeval.reports.shared.print_tables import PrintTable
-from metaeval.reports.shared.provenance import reproduction
 from metaeval.reports.shared.run import LoadedRun
 from metaeval.results.measured import Extra
-from metaeval.results.sentences import sentences
+from metaeval.results.sentences import join_names, sentences
 
 
 class Block(NamedTuple):
@@ -61,6 +62,7 @@ def rendered(template: str, **context: Any) -> Markup:
 
 
 MOST_NOTES = 8
+BLEU = ("BLEU without a match", "captions ordered by pycocoevalcap's constants, 1e-15 and 1e-9")
 
 
 def answer(run: LoadedRun) -> Block:
@@ -134,3 +136,69 @@ def reproduce(
         further_files=further_files,
     )
     return Block("reproduce", "Reproduce", html)
+
+
+def reproduction(run: LoadedRun, settings: Mapping[str, object]) -> dict[str, object]:
+    """The command and tables of run.json's facts; `settings` are those of the statistics."""
+    info = run.info
+    dirty = " (with uncommitted changes)" if info.git and info.git.dirty else ""
+    environment = [
+        ("metaeval", info.metaeval),
+        ("git commit", f"{info.git.commit}{dirty}" if info.git else None),
+        ("Python", info.python),
+        ("platform", info.platform),
+        ("CPU cores", info.cpu_count),
+        ("Java", info.java),
+        ("CUDA", info.cuda),
+        ("device", info.device),
+        ("seed", info.seed),
+        ("started", info.started),
+        ("finished", info.finished),
+        ("directory", info.working_directory),
+    ]
+    every = {**settings, **(info.corruption or {})}
+    signatures = [(m.name, m.signature) for m in run.result.visible if m.signature]
+    return {
+        "command": command_line(info.command),
+        "environment": [(k, str(v)) for k, v in environment if v not in (None, "")],
+        "settings": [
+            *((k.replace("_", " "), _print(v)) for k, v in every.items()),
+            *([BLEU] if any("|smooth:coco|" in signature for _, signature in signatures) else []),
+        ],
+        "stages": [(stage.name, seconds(stage.seconds)) for stage in info.stages],
+        "packages": _sorted_pairs(info.packages),
+        "sources": _sorted_pairs(run.dataset.sources),
+        "signatures": signatures,
+        "metrics": [
+            (family.metric, seconds(family.seconds), count(family.n_scored), count(family.n_cached))
+            for family in info.metrics
+        ],
+    }
+
+
+def command_line(arguments: Sequence[Any]) -> str:
+    """The command line as one would type it: an interpreter's arguments get their interpreter."""
+    parts = [str(part) for part in arguments]
+    if parts and parts[0].startswith("-"):
+        parts.insert(0, "python")
+    elif parts:
+        parts[0] = Path(parts[0]).name
+    return shlex.join(parts)
+
+
+def _sorted_pairs(values: Mapping[str, object] | None) -> list[tuple[str, str]]:
+    return [(str(k), str(v)) for k, v in sorted((values or {}).items())]
+
+
+def _print(value: Any) -> str:
+    if isinstance(value, list):
+        return (
+            join_names([_print(v) for v in value], most=12)
+            if len(value) <= 12
+            else f"{len(value)} values"
+        )
+    if isinstance(value, bool) or value is None:
+        return str(value)
+    if isinstance(value, int):
+        return count(value) if abs(value) >= 10_000 else str(value)
+    return number(value, 2) if isinstance(value, float) else str(value)

@@ -11,6 +11,7 @@ import pytest
 from matplotlib.font_manager import FontProperties, findfont
 
 from metaeval.errors import ConfigError
+from metaeval.reports.blocks.texts import command_line
 from metaeval.reports.paper.figures import STYLE, level_colours
 from metaeval.reports.shared import formatting
 from metaeval.reports.shared.print_tables import (
@@ -26,7 +27,6 @@ from metaeval.reports.shared.print_tables import (
     with_scores_of,
     write_tables,
 )
-from metaeval.reports.shared.provenance import command_line
 from metaeval.runs.print_style import PrintStyle, print_style
 from metaeval.runs.records import ScoreColumn
 from tests.reports.paper.skeleton import compile_tables, needs_latex
