@@ -23,6 +23,7 @@ from metaeval.data.dataset import (
     Absent,
     CaptionDataset,
     ImageId,
+    ImagePaths,
     ImageSource,
     Objects,
     Part,
@@ -49,33 +50,6 @@ if TYPE_CHECKING:
 
 # COCO 2014 put the split before the number: COCO_val2014_000000000042.jpg is 000000000042.jpg
 _PREFIX = re.compile(r"^COCO_\w+?_(?=\d{12}\.\w+$)")
-
-
-class ImagePaths:
-    """Image files by id: `files` is image id → path, `where` says in words where they are."""
-
-    on_demand = False  # getting a path creates nothing
-
-    def __init__(self, files: Mapping[ImageId, str | Path], where: str) -> None:
-        self._files, self._where = files, where
-
-    def path(self, image_id: ImageId) -> Path | None:
-        """The image's file, or `None` if it is not there."""
-        return Path(self._files[image_id]) if image_id in self._files else None
-
-    def __contains__(self, image_id: object) -> bool:
-        return image_id in self._files
-
-    def __len__(self) -> int:
-        """How many of the images are there."""
-        return len(self._files)
-
-    def count(self, image_ids: Iterable[ImageId]) -> int:
-        """How many of these images are there."""
-        return sum(image_id in self._files for image_id in image_ids)
-
-    def __str__(self) -> str:
-        return self._where
 
 
 class ImageFiles(ImagePaths):

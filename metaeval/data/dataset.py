@@ -12,6 +12,7 @@ import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -49,6 +50,33 @@ class Objects:
 
     labels: tuple[str, ...]
     boxes: npt.NDArray[np.float64]
+
+
+class ImagePaths:
+    """Image files by id: `files` is image id → path, `where` says in words where they are."""
+
+    on_demand = False  # getting a path creates nothing
+
+    def __init__(self, files: Mapping[ImageId, str | Path], where: str) -> None:
+        self._files, self._where = files, where
+
+    def path(self, image_id: ImageId) -> Path | None:
+        """The image's file, or `None` if it is not there."""
+        return Path(self._files[image_id]) if image_id in self._files else None
+
+    def __contains__(self, image_id: object) -> bool:
+        return image_id in self._files
+
+    def __len__(self) -> int:
+        """How many of the images are there."""
+        return len(self._files)
+
+    def count(self, image_ids: Iterable[ImageId]) -> int:
+        """How many of these images are there."""
+        return sum(image_id in self._files for image_id in image_ids)
+
+    def __str__(self) -> str:
+        return self._where
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +146,7 @@ class CaptionDataset:
     fallback
         Set if this dataset replaces another: which one was searched for, and where.
     parts
-        Part name → loader or `Absent`. Names in use: "images" (ImageFiles), "objects" (Mapping of
+        Part name → loader or `Absent`. Names in use: "images" (ImagePaths), "objects" (Mapping of
         image id to Objects), "scene_graphs" (Mapping of image id to a scene graph).
     """
 

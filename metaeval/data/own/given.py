@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from metaeval.data.annotated_images import ImagePaths
 from metaeval.data.coco.captions import read_captions
 from metaeval.data.dataset import (
     Absent,
     CaptionDataset,
     ImageId,
+    ImagePaths,
     Objects,
     Part,
     items_by_references,

@@ -20,8 +20,7 @@ import numpy as np
 import PIL
 from annotated_types import Interval
 
-from metaeval.data.annotated_images import ImagePaths
-from metaeval.data.dataset import Absent, CaptionDataset, ImageId, Objects, Part
+from metaeval.data.dataset import Absent, CaptionDataset, ImageId, ImagePaths, Objects, Part
 from metaeval.data.scenes.graph import SceneGraph
 from metaeval.data.scenes.render import is_whole_png, save_image
 from metaeval.errors import ConfigError

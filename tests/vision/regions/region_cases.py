@@ -5,8 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from metaeval.data.annotated_images import ImagePaths
-from metaeval.data.dataset import Absent, CaptionDataset, ImageId, Objects, Part
+from metaeval.data.dataset import Absent, CaptionDataset, ImageId, ImagePaths, Objects, Part
 
 
 def objects(*found: tuple[str, tuple[float, float, float, float]]) -> Objects:
