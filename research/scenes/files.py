@@ -51,7 +51,7 @@ def instances_json(graphs: Sequence[SceneGraph], split: str, side: int = 336) ->
 
 
 def graph_to_json(g: SceneGraph) -> dict[str, Any]:
-    """What `SceneGraph.from_json` reads: plain lists, numbers, strings; keys in a fixed order."""
+    """What `load.graph_of` reads: plain lists, numbers, strings; keys in a fixed order."""
     return {
         "image_id": g.image_id,
         "width": g.width,

@@ -5,7 +5,7 @@ caption keeps, word for word, which fact it expresses (`Mark`).
 """
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,24 +124,3 @@ class SceneGraph:
     def caption(self, text: str) -> AlignedCaption | None:
         """The alignment of one of the scene's own captions, `None` for any other text."""
         return next((c for c in self.captions if c.text == text), None)
-
-    @classmethod
-    def from_json(cls, value: dict[str, Any]) -> Self:
-        """The graph in a line of the files that the package ships."""
-        lists = {
-            "decor": tuple(value["decor"]),
-            "objects": tuple(map(_object, value["objects"])),
-            "relations": tuple(Relation(*r) for r in value["relations"]),
-            "group_relations": tuple(Relation(*r) for r in value["group_relations"]),
-            "captions": tuple(
-                AlignedCaption(c["text"], tuple(Mark(*m) for m in c["marks"]))
-                for c in value["captions"]
-            ),
-            "backdrop": tuple(value["backdrop"].items()),
-        }
-        return cls(**{**value, **lists})
-
-
-def _object(value: dict[str, Any]) -> SceneObject:
-    lists = {key: tuple(value[key].items()) for key in ("attributes", "looks")}
-    return SceneObject(**{**value, **lists, "box": tuple(value["box"])})

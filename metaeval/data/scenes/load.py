@@ -21,7 +21,7 @@ import PIL
 from annotated_types import Interval
 
 from metaeval.data.dataset import Absent, CaptionDataset, ImageId, ImagePaths, Objects, Part
-from metaeval.data.scenes.graph import SceneGraph
+from metaeval.data.scenes.graph import AlignedCaption, Mark, Relation, SceneGraph, SceneObject
 from metaeval.data.scenes.render import is_whole_png, save_image
 from metaeval.errors import ConfigError
 from metaeval.options import Limit, PositiveInt, checked
@@ -53,7 +53,28 @@ def _scenes(split: str) -> tuple[list[SceneGraph], Iterator[SceneGraph]]:
     """The scenes that have been read so far, and the others of the file."""
     path = _HERE / f"{split}.jsonl.xz"
     lines = lzma.LZMAFile(io.BytesIO(path.read_bytes()))  # noqa: SIM115 (bytes in memory)
-    return [], (SceneGraph.from_json(json.loads(line)) for line in lines)
+    return [], (graph_of(json.loads(line)) for line in lines)
+
+
+def graph_of(value: dict[str, Any]) -> SceneGraph:
+    """The graph in a line of the files that the package ships."""
+    lists = {
+        "decor": tuple(value["decor"]),
+        "objects": tuple(map(_object, value["objects"])),
+        "relations": tuple(Relation(*r) for r in value["relations"]),
+        "group_relations": tuple(Relation(*r) for r in value["group_relations"]),
+        "captions": tuple(
+            AlignedCaption(c["text"], tuple(Mark(*m) for m in c["marks"]))
+            for c in value["captions"]
+        ),
+        "backdrop": tuple(value["backdrop"].items()),
+    }
+    return SceneGraph(**{**value, **lists})
+
+
+def _object(value: dict[str, Any]) -> SceneObject:
+    lists = {key: tuple(value[key].items()) for key in ("attributes", "looks")}
+    return SceneObject(**{**value, **lists, "box": tuple(value["box"])})
 
 
 def file_name(image_id: int) -> str:
