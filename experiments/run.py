@@ -14,8 +14,7 @@ from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
 from metaeval import progress
-from metaeval.compute.device import return_free_memory
-from metaeval.compute.networks import keep_networks
+from metaeval.compute.device import keep_networks, return_free_memory
 from metaeval.config import (
     build_all,
     complete_metrics,

@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 from omegaconf import DictConfig, ListConfig, OmegaConf
 
-from metaeval.compute.networks import keep_networks
+from metaeval.compute.device import keep_networks
 from metaeval.config import CONTROLS, build, component, compose_config, selected
 from metaeval.corruptions.base import Corrupted, Corruption
 from metaeval.data.dataset import CaptionDataset, ImageId, Objects

@@ -21,7 +21,7 @@ from omegaconf import DictConfig, ListConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
 from metaeval import choices
-from metaeval.compute.networks import load_once
+from metaeval.compute.device import load_once
 from metaeval.errors import ConfigError, MetaevalError
 from metaeval.metrics.base import Metric
 from metaeval.options import MOST_NAMES, OptionError, did_you_mean, unknown

@@ -7,7 +7,7 @@ import pytest
 from omegaconf import OmegaConf
 
 from metaeval.cli.main import run_verb
-from metaeval.compute.networks import keep_networks
+from metaeval.compute.device import keep_networks
 from metaeval.config import load_dataset
 from metaeval.runs import files
 from tests.forked import command

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from omegaconf import DictConfig
 
-from metaeval.compute.networks import keep_networks
+from metaeval.compute.device import keep_networks
 from metaeval.config import load_dataset
 from metaeval.data.judgments.judged import Judgments
 from metaeval.data.judgments.pascal50s import VOTES, ForcedChoice

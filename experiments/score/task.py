@@ -17,7 +17,7 @@ import numpy as np
 from omegaconf import DictConfig
 
 from metaeval import progress
-from metaeval.compute.networks import keep_networks
+from metaeval.compute.device import keep_networks
 from metaeval.data.own.tables import table_files
 from metaeval.data.tidy import Tidy
 from metaeval.experiments import (

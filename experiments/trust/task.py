@@ -25,8 +25,7 @@ from omegaconf import DictConfig, ListConfig, OmegaConf, open_dict
 from metaeval import choices, progress
 from metaeval.choices import add_config_folder, config_folders
 from metaeval.compute import device
-from metaeval.compute.device import return_free_memory
-from metaeval.compute.networks import keep_networks, release
+from metaeval.compute.device import keep_networks, release, return_free_memory
 from metaeval.config import (
     CONTROLS,
     build_all,

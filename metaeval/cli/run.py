@@ -19,7 +19,7 @@ from omegaconf import DictConfig, OmegaConf, read_write
 from omegaconf.errors import OmegaConfBaseException
 
 from metaeval import choices
-from metaeval.compute.networks import keep_networks
+from metaeval.compute.device import keep_networks
 from metaeval.errors import ConfigError, InputError, MetaevalError
 from metaeval.java.process import shared_java_services
 from metaeval.options import did_you_mean, is_unicode

@@ -1,4 +1,4 @@
-"""Where a network runs, and batches that shrink when the device's memory does not suffice."""
+"""Where a network runs, how often it is loaded, and batches that fit the device's memory."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import ctypes
 import logging
 import os
 import sys
+import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
@@ -295,3 +296,48 @@ def map_ordered(device: torch.device, job: Callable[[S], T], items: Iterable[S])
         finally:
             for future in pending:
                 future.cancel()
+
+
+# Networks and datasets that are loaded once: for a run, or for all jobs of a sweep here.
+
+_kept: dict[Hashable, Any] | None = None
+_blocks = 0  # that are on, in all threads
+_lock = threading.Lock()
+
+
+@contextmanager
+def keep_networks() -> Iterator[None]:
+    """Keep what is loaded by `load_once` until the block ends, and those of other threads."""
+    global _kept, _blocks
+    with _lock:
+        _blocks += 1
+        _kept = {} if _kept is None else _kept
+    try:
+        yield
+    finally:
+        with _lock:
+            _blocks -= 1
+            _kept = _kept if _blocks else None
+
+
+def load_once(key: Hashable, load: Callable[[], T], *, by_runs: bool = False) -> T:
+    """What `load` gives: loaded once for a key within `keep_networks`, anew each time outside.
+
+    `by_runs` is for what only several runs share, and is large: it is kept where `keep_networks`
+    is within another one. Do not change a shared network; it is in eval mode.
+    """
+    if (kept := _kept) is None or (by_runs and _blocks < 2):
+        return load()
+    if key not in kept:
+        kept[key] = load()
+    return kept[key]
+
+
+def release(*kinds: str) -> None:
+    """Forget what was loaded under keys of these kinds: ("dataset", …), ("encoded sentences", …).
+
+    For a process that goes on with other data.
+    """
+    for key in list(_kept or {}):
+        if isinstance(key, tuple) and key[0] in kinds:
+            del _kept[key]  # type: ignore[union-attr]

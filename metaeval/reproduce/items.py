@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from metaeval.api import load_run, score
-from metaeval.compute.networks import release
+from metaeval.compute.device import release
 from metaeval.config import build, compose_config
 from metaeval.errors import ConfigError, MetaevalError
 from metaeval.experiments.run import run_configured

@@ -15,12 +15,14 @@ from metaeval.compute.device import (
     full_float32,
     group_rows_by_keys,
     in_batches,
+    keep_networks,
+    load_once,
     map_ordered,
+    release,
     resolve,
     run_on,
     used,
 )
-from metaeval.compute.networks import keep_networks, load_once, release
 from metaeval.errors import ConfigError
 from metaeval.metrics.clipscore.network import Clip
 from metaeval.metrics.clipscore.weights import ClipWeights

@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 from omegaconf import DictConfig, OmegaConf
 
-from metaeval.compute.networks import keep_networks
+from metaeval.compute.device import keep_networks
 from metaeval.config import compose_config
 from metaeval.data.coco.load import load_auto
 from metaeval.data.scenes.load import load_scenes

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from metaeval.compute.networks import keep_networks, release
+from metaeval.compute.device import keep_networks, release
 from metaeval.config import add_metric, build, compose_config, metric_names
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.doctor import metric_state

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from metaeval.compute.networks import keep_networks
+from metaeval.compute.device import keep_networks
 from metaeval.config import build, compose_config
 from metaeval.data.dataset import Objects
 from metaeval.data.scenes import load_scenes

@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.compute.networks import load_once
+from metaeval.compute.device import load_once
 from metaeval.data import annotated_images
 from metaeval.data.dataset import CaptionDataset
 from metaeval.data.fields import Fields

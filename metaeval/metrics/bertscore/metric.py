@@ -26,8 +26,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.compute.device import missing_packages, precision_of, truthy
-from metaeval.compute.networks import load_once
+from metaeval.compute.device import load_once, missing_packages, precision_of, truthy
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError, InputError
 from metaeval.metrics.base import CUT, Metric, ReferenceScorer, Scores, best_of_groups

@@ -25,12 +25,12 @@ import numpy.typing as npt
 from metaeval.compute.device import (
     fill_rows,
     group_rows_by_length,
+    load_once,
     map_ordered,
     missing_packages,
     resolve,
     to_host,
 )
-from metaeval.compute.networks import load_once
 from metaeval.data.dataset import (
     Absent,
     CaptionDataset,

@@ -8,8 +8,7 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.compute.device import fill_rows, group_rows_by_keys, missing_packages
-from metaeval.compute.networks import load_once
+from metaeval.compute.device import fill_rows, group_rows_by_keys, load_once, missing_packages
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.metrics.base import Metric, Scorer, Scores
 from metaeval.runs.records import NETWORK_PRECISION, ScoreColumn

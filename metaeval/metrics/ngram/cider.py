@@ -17,7 +17,7 @@ from typing import ClassVar, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.compute.networks import load_once
+from metaeval.compute.device import load_once
 from metaeval.data.coco.captions import read_captions
 from metaeval.data.coco.files import find_coco_captions
 from metaeval.data.dataset import Absent, CaptionDataset

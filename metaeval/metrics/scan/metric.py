@@ -20,8 +20,7 @@ import numpy.typing as npt
 from annotated_types import Interval
 
 from metaeval.compute import device as devices
-from metaeval.compute.device import missing_packages
-from metaeval.compute.networks import load_once
+from metaeval.compute.device import load_once, missing_packages
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError, InputError
 from metaeval.metrics.base import Metric, Scores, reference_digests

@@ -14,7 +14,7 @@ import transformers
 
 from benchmarks.gpu import random_roberta
 from metaeval.compute import device
-from metaeval.compute.networks import keep_networks
+from metaeval.compute.device import keep_networks
 from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import InputError
