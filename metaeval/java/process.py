@@ -34,9 +34,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import IO, Protocol, TypeVar
+from typing import IO, TYPE_CHECKING, Protocol, TypeVar
 
-from metaeval.java.services import JavaRuntime
+if TYPE_CHECKING:
+    from metaeval.java.services import JavaRuntime
 
 # Runs in the child before it becomes Java. A preexec_fn would do the same, but is not safe in a
 # process with threads. argv: our pid (to end the child if we died meanwhile), command.
