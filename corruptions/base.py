@@ -16,10 +16,9 @@ from typing import Any, ClassVar, Literal, TypeVar, get_args
 
 import numpy as np
 
-from metaeval.data.dataset import Absent, CaptionDataset, ImageId
+from metaeval.data.dataset import Absent, CaptionDataset, ImageId, language_of
 from metaeval.options import PositiveInt, Rate, checked
 from metaeval.runs.records import Edit, Version
-from metaeval.text.language import language_of
 
 # How bad a corrupted caption is, mildest first; docs/corruptions.md has the definitions.
 Severity = Literal["none", "mild", "major", "critical"]

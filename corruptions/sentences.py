@@ -10,18 +10,13 @@ import numpy as np
 from metaeval.corruptions.base import Caption, Corrupted, RatedCorruption
 from metaeval.corruptions.graded.random import FromOtherImage
 from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.data.language import GRAPHEME, MARKED_SCRIPTS, UNSPACED_SCRIPTS, sentence_starts
 from metaeval.runs.records import MISSING_WORDS, OTHER_CAPTION, WRONG_PLACES, Edit
-from metaeval.text.language import (
-    GRAPHEME,
-    MARKED_SCRIPTS,
-    UNSPACED_SCRIPTS,
-    sentence_starts,
-)
 
 # Split a caption into the words that a corruption changes, and join it again.
 #
 # A caption is split into tokens at white space, or into characters where its script has no spaces
-# (`metaeval.text.language`): a letter with its marks, since most vowels of Thai or Khmer are marks.
+# (`metaeval.data.language`): a letter with its marks, since most vowels of Thai or Khmer are marks.
 # A token's word is the token without the punctuation around it (ASCII, as in the paper's bag of
 # words); a token of nothing but punctuation holds no word and is never touched. Words are compared
 # regardless of case, as most metrics read them.

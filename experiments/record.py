@@ -22,7 +22,7 @@ from omegaconf._utils import get_omega_conf_dumper
 
 from metaeval import progress, provenance
 from metaeval.compute import device
-from metaeval.data.dataset import Absent, CaptionDataset, ImageId, RecordCount
+from metaeval.data.dataset import Absent, CaptionDataset, ImageId, RecordCount, language_of
 from metaeval.errors import ConfigError, InputError, MetaevalError, StageError
 from metaeval.results.base import MetricResult
 from metaeval.results.files import read_info, write_info
@@ -38,7 +38,6 @@ from metaeval.runs import files
 from metaeval.runs.environment import as_written, hidden_in
 from metaeval.runs.folder import RunFolder, lock
 from metaeval.runs.records import CAPTION, IMAGE_ID, ITEM, Version
-from metaeval.text.language import language_of
 
 if TYPE_CHECKING:
     from metaeval.experiments.base import Experiment, ToScore

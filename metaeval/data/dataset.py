@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from metaeval.data.language import detect_language
 from metaeval.runs.store import content_digest
 
 ImageId = int | str
@@ -139,7 +140,7 @@ class CaptionDataset:
         Ids of the images that were left out on purpose (`dataset.exclude`). A system's captions of
         them are not an error; they are ignored.
     language
-        The declared language ("de"); `None`: it is detected (`metaeval.text.language`).
+        The declared language ("de"); `None`: it is detected (`language_of`).
     documents
         As how many documents the references of each of the n count for document frequencies;
         `None`: the documents are the images. See `corpus`.
@@ -274,6 +275,18 @@ class CaptionDataset:
             documents=self.documents and tuple(self.documents[i] for i in positions),
             _loaded=self._loaded,  # parts are keyed by image id, so they serve the smaller set too
         )
+
+
+def language_of(dataset: CaptionDataset) -> str | None:
+    """The language of a dataset (ISO 639-1): what it declares, or what its captions are.
+
+    `None` where that cannot be told: too few words, or no clear answer.
+    """
+    if dataset.language is not None:
+        return dataset.language
+    # of datasets that are documents of references alone, all references
+    references = (text for group in dataset.references for text in group)
+    return dataset.derive("language", lambda: detect_language([*dataset.human, *references]))
 
 
 class ReferenceItems(NamedTuple):

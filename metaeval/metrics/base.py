@@ -26,13 +26,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.data.dataset import Absent, CaptionDataset, language_of
+from metaeval.data.language import TOKENIZERS, UNSPACED
 from metaeval.errors import MetaevalError
 from metaeval.runs.environment import hidden
 from metaeval.runs.records import GOLD_OBJECTS, ScoreColumn, TrainingFacts, seen_as
 from metaeval.runs.source import UNSAVED, source_digest
 from metaeval.runs.store import Store, content_digest
-from metaeval.text.language import TOKENIZERS, UNSPACED, language_of
 
 if TYPE_CHECKING:
     from metaeval.vision.regions.boxes import FileRegions

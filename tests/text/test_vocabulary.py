@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
+from metaeval.data.language import split_sentences
 from metaeval.errors import InputError
 from metaeval.metrics.ngram.ngrams import runs_of_cost
-from metaeval.text.language import split_sentences
 from metaeval.text.vocabulary import SPECIAL, Vocabulary, tokenise
 from research.vocabulary import build_vocabulary
 

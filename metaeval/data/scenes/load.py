@@ -203,6 +203,7 @@ def load_scenes(
         sources={f"captions_{split}.json": checksum},
         notes=tuple(notes),
         parts=parts,
+        language="en",
     ).limited(limit)
 
 

@@ -15,12 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.data.language import split_sentences
 from metaeval.errors import ConfigError
 from metaeval.metrics.base import Metric, Scorer, Scores, WrappedScorer, round_scores
 from metaeval.options import checked
 from metaeval.runs.records import ScoreColumn, TrainingFacts, with_notes
 from metaeval.runs.store import Store, content_digest
-from metaeval.text.language import split_sentences
 
 Scale = Literal["none", "standard", "rank"]
 COLUMN = "/"  # between a metric and one of its columns: "vifidel/VIFIDEL-ref"

@@ -19,7 +19,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.data.dataset import Absent, CaptionDataset, language_of
 from metaeval.java.process import JavaError, JavaProcess, borrow, give_back
 from metaeval.java.services import JavaRuntime, find_bundled_files, find_jar, find_java
 from metaeval.metrics.base import Scores, Statistics, SummableMetric, SummableScorer
@@ -28,7 +28,6 @@ from metaeval.provenance import core_count
 from metaeval.runs.files import file_sha256
 from metaeval.runs.records import ScoreColumn, with_notes
 from metaeval.runs.store import Store
-from metaeval.text.language import language_of
 from metaeval.text.tokenizers import base as tokenizers
 
 log = logging.getLogger(__name__)

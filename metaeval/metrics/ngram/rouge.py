@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 
 from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.data.language import GRAPHEME, UNSPACED_SCRIPTS
 from metaeval.metrics.base import Metric, ReferenceScorer
 from metaeval.options import Positive, checked
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import Store
-from metaeval.text.language import GRAPHEME, UNSPACED_SCRIPTS
 from metaeval.text.tokenizers import base as tokenizers
 
 # After lower-casing and `_of_other_script`; anything else parts words. Other scripts than Latin: a

@@ -9,8 +9,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from metaeval.data.dataset import CaptionDataset
-
 # languages written without spaces between words: a tokenizer for English sees one word
 UNSPACED = frozenset({"zh", "ja", "th", "lo", "km", "my"})
 TOKENIZERS = {"zh": "zh", "ja": "ja-mecab"}  # what to choose for them; "char" for the others
@@ -33,18 +31,6 @@ GRAPHEME = (
     f"[{UNSPACED_SCRIPTS}](?:[\u1039\u17d2][{MARKED_SCRIPTS}]|[{_MARKS}\u0e33\u0eb3\u200c\u200d])*"
 )
 _UNSPACED_LETTER = re.compile(f"[{UNSPACED_SCRIPTS}]")
-
-
-def language_of(dataset: CaptionDataset) -> str | None:
-    """The language of a dataset (ISO 639-1): what it declares, or what its captions are.
-
-    `None` where that cannot be told: too few words, or no clear answer.
-    """
-    if dataset.language is not None:
-        return dataset.language
-    # of datasets that are documents of references alone, all references
-    references = (text for group in dataset.references for text in group)
-    return dataset.derive("language", lambda: detect_language([*dataset.human, *references]))
 
 
 def detect_language(texts: Iterable[str]) -> str | None:

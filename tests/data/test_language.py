@@ -10,16 +10,16 @@ import pytest
 
 import metaeval
 from metaeval.config import build, compose_config
-from metaeval.data.dataset import CaptionDataset
+from metaeval.data.dataset import CaptionDataset, language_of
+from metaeval.data.language import detect_language
 from metaeval.data.own.captions import load_own
 from metaeval.metrics.base import Scorer
 from metaeval.overrides import override_texts
 from metaeval.runs.store import MemoryStore
-from metaeval.text.language import detect_language, language_of
 from metaeval.text.tokenizers.base import get
 from tests.forked import run_command, run_experiment
 
-SETS = Path(__file__).parents[1] / "data/languages"
+SETS = Path(__file__).with_name("languages")
 MECAB = find_spec("MeCab") is not None
 NAMES = {"german": "de", "chinese": "zh", "japanese": "ja"}
 
