@@ -26,10 +26,12 @@ from metaeval.stats.ordering.graded import (
     Replicates,
     ResampledGraded,
     graded_result,
+    pair_counts,
     replicate_statistics,
     selected_statistics,
+    worst_first,
+    worst_inversion,
 )
-from metaeval.stats.ordering.pairwise import pair_counts, worst_first, worst_inversion
 from metaeval.stats.resampling.bootstrap import Counts, defined_replicates, resampled_means
 from metaeval.stats.resampling.items import mean_of_known
 from metaeval.stats.significance.comparison import on_common_items

@@ -26,7 +26,7 @@ from metaeval.runs import files as results
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import MemoryStore, Store
 from metaeval.scoring import MetricScores, look_up, score_captions
-from metaeval.stats.ordering.pairwise import worst_inversion
+from metaeval.stats.ordering.graded import worst_inversion
 from tests.reports.graded_results import graded_metric
 from tests.test_scoring import LengthRatio, LengthScorer
 

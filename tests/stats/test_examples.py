@@ -17,8 +17,12 @@ from metaeval.stats.agreement.ceiling import alt_test
 from metaeval.stats.correlation.correlations import WeightedCorrelations, spearman
 from metaeval.stats.correlation.kendall import kendall
 from metaeval.stats.dose import dose_response
-from metaeval.stats.ordering.graded import graded_statistics, replicate_statistics
-from metaeval.stats.ordering.pairwise import monotone_flags, pair_counts
+from metaeval.stats.ordering.graded import (
+    graded_statistics,
+    monotone_flags,
+    pair_counts,
+    replicate_statistics,
+)
 from metaeval.stats.ordering.tie_calibration import tie_calibration
 from metaeval.stats.preference.bradley_terry import bradley_terry
 from metaeval.stats.resampling.bootstrap import (

@@ -1,7 +1,7 @@
 """All statistics of one metric over graded versions of captions, and their replicates."""
 
 from collections.abc import Sequence
-from itertools import pairwise as neighbours
+from itertools import combinations, pairwise as neighbours
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +15,6 @@ from metaeval.stats.correlation.rank_order import (
     rho_of_prefixes,
     tie_breaking_seeds,
 )
-from metaeval.stats.ordering.pairwise import monotone_flags, pair_counts
 from metaeval.stats.resampling.bootstrap import (
     MIN_UNITS,
     Buffers,
@@ -27,7 +26,15 @@ from metaeval.stats.resampling.bootstrap import (
     replicates_at_a_time,
     resampled_means,
 )
-from metaeval.stats.resampling.items import Floats, as_table, encode, mean_of_known, scaled, ties
+from metaeval.stats.resampling.items import (
+    Floats,
+    Ints,
+    as_table,
+    encode,
+    mean_of_known,
+    scaled,
+    ties,
+)
 from metaeval.stats.resampling.weighted import (
     Sums,
     WeightedOrder,
@@ -35,6 +42,91 @@ from metaeval.stats.resampling.weighted import (
     rank_correlations,
     sum_type,
 )
+
+
+class PairCounts(NamedTuple):
+    """Pairs of versions per image, int64 [n_images] each."""
+
+    correct: Ints
+    tied: Ints
+    inverted: Ints
+
+
+def pair_counts(scores: npt.ArrayLike, levels: npt.ArrayLike) -> PairCounts:
+    """Compare the versions of each image with each other: pairs in the order of their levels, with
+    equal scores, and in the opposite order.
+
+    Parameters
+    ----------
+    scores
+        float64 [n_images, n_sets], NaN = not scored: the pairs that touch it are left out, the
+        other pairs of the image stay.
+    levels
+        int [n_sets], more is better. Versions at equal levels are not compared.
+
+    Notes
+    -----
+    Source
+        The two-alternative forced choice of PASCAL-50S (R. Vedantam, C. L. Zitnick, D. Parikh
+        (2015), CIDEr, CVPR), with known degrees of corruption in the place of judges.
+
+    Examples
+    --------
+    >>> scores = [[0.1, 0.5], [0.2, 0.2], [0.4, 0.3], [0.1, 0.9]]
+    >>> [part.tolist() for part in pair_counts(scores, [0, 1])]
+    [[1, 0, 0, 1], [0, 1, 0, 0], [0, 0, 1, 0]]
+    """
+    values, grades = as_table(scores, levels)
+    counts = PairCounts(*np.zeros((3, len(values)), dtype=np.int64))
+    columns = np.ascontiguousarray(values.T)
+    for a, b in combinations(range(len(grades)), 2):
+        if grades[a] == grades[b]:
+            continue
+        low, high = (columns[a], columns[b]) if grades[a] < grades[b] else (columns[b], columns[a])
+        # Comparisons with NaN are false, so pairs that touch an unscored version count nowhere.
+        counts.correct[:] += low < high
+        counts.tied[:] += low == high
+        counts.inverted[:] += low > high
+    return counts
+
+
+class MonotoneFlags(NamedTuple):
+    """bool [n_images] each: all versions strictly in order; all versions scored."""
+
+    monotone: npt.NDArray[np.bool_]
+    complete: npt.NDArray[np.bool_]
+
+
+def monotone_flags(scores: npt.ArrayLike, levels: npt.ArrayLike) -> MonotoneFlags:
+    """In which images every version scores higher than every version below its level, and which
+    have a score for every version.
+
+    Parameters
+    ----------
+    scores
+        float64 [n_images, n_sets], NaN = not scored. (Fewer versions are easier to get right, so
+        incomplete images would raise the rate.)
+    levels
+        int [n_sets], more is better. Versions at equal levels may come in any order.
+
+    Notes
+    -----
+    Ties
+        Strict: one tie between two levels and the image is not monotone.
+    Chance
+        1/n_sets! for distinct levels: 0.0417 with four sets.
+
+    Examples
+    --------
+    >>> monotone_flags([[0.1, 0.5, 0.9], [0.2, 0.2, 0.8]], [0, 1, 2]).monotone.tolist()
+    [True, False]
+    """
+    values, grades = as_table(scores, levels)
+    counts = pair_counts(values, grades)
+    # An order needs two different levels.
+    several = len(np.unique(grades)) > 1
+    complete = np.asarray(~np.isnan(values).any(axis=1) & several)
+    return MonotoneFlags(complete & (counts.tied + counts.inverted == 0), complete)
 
 
 class Replicates(NamedTuple):
@@ -445,3 +537,37 @@ def _mean(per_image: Floats, lowest: float, confidence: float) -> IntervalEstima
         scipy.special.ndtri((1 + confidence) / 2) * known.std(ddof=1) / np.sqrt(len(known))
     )
     return IntervalEstimate(mean, max(mean - half, lowest), min(mean + half, 1.0))
+
+
+def worst_inversion(
+    scores: Floats,
+    levels: Sequence[int],
+    applied: npt.NDArray[np.bool_] | None = None,
+    *,
+    higher_is_better: bool = True,
+) -> Floats:
+    """Per image, the most by which a worse version outscores a better one.
+
+    `scores` is [s, n], one row per version, of level `levels[s]` (0 = worst). Negative where all
+    versions are in order (then how far the closest two are apart), -inf where an image has no pair
+    to compare. Versions that are not `applied` [s, n] are left out: an unchanged caption is not
+    worse than the original. A tie is an inversion of size 0; a pair with a missing score is left
+    out.
+
+    >>> worst_inversion(np.array([[0.5, 0.1], [0.2, 0.4]]), [0, 1]).round(3).tolist()
+    [0.3, -0.3]
+    """
+    values = np.asarray(scores if higher_is_better else -np.asarray(scores), dtype=np.float64)
+    if applied is not None:
+        values = np.where(applied, values, np.nan)
+    worst = np.full(values.shape[1], -np.inf)
+    for a, lower in enumerate(levels):
+        for b, upper in enumerate(levels):
+            if lower < upper:
+                worst = np.fmax(worst, values[a] - values[b])
+    return worst
+
+
+def worst_first(severity: Floats) -> npt.NDArray[np.intp]:
+    """Positions by severity, the greatest first; equal ones in their own order."""
+    return np.argsort(-severity, kind="stable")

@@ -1,8 +1,6 @@
 """Pairs: of two versions (captions, systems), does the better one score higher, and by how much?"""
 
-from collections.abc import Sequence
 from itertools import combinations
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,58 +16,10 @@ from metaeval.stats.resampling.bootstrap import (
 )
 from metaeval.stats.resampling.items import (
     Floats,
-    Ints,
     as_scores,
-    as_table,
     scaled,
     scored_items,
 )
-
-
-class PairCounts(NamedTuple):
-    """Pairs of versions per image, int64 [n_images] each."""
-
-    correct: Ints
-    tied: Ints
-    inverted: Ints
-
-
-def pair_counts(scores: npt.ArrayLike, levels: npt.ArrayLike) -> PairCounts:
-    """Compare the versions of each image with each other: pairs in the order of their levels, with
-    equal scores, and in the opposite order.
-
-    Parameters
-    ----------
-    scores
-        float64 [n_images, n_sets], NaN = not scored: the pairs that touch it are left out, the
-        other pairs of the image stay.
-    levels
-        int [n_sets], more is better. Versions at equal levels are not compared.
-
-    Notes
-    -----
-    Source
-        The two-alternative forced choice of PASCAL-50S (R. Vedantam, C. L. Zitnick, D. Parikh
-        (2015), CIDEr, CVPR), with known degrees of corruption in the place of judges.
-
-    Examples
-    --------
-    >>> scores = [[0.1, 0.5], [0.2, 0.2], [0.4, 0.3], [0.1, 0.9]]
-    >>> [part.tolist() for part in pair_counts(scores, [0, 1])]
-    [[1, 0, 0, 1], [0, 1, 0, 0], [0, 0, 1, 0]]
-    """
-    values, grades = as_table(scores, levels)
-    counts = PairCounts(*np.zeros((3, len(values)), dtype=np.int64))
-    columns = np.ascontiguousarray(values.T)
-    for a, b in combinations(range(len(grades)), 2):
-        if grades[a] == grades[b]:
-            continue
-        low, high = (columns[a], columns[b]) if grades[a] < grades[b] else (columns[b], columns[a])
-        # Comparisons with NaN are false, so pairs that touch an unscored version count nowhere.
-        counts.correct[:] += low < high
-        counts.tied[:] += low == high
-        counts.inverted[:] += low > high
-    return counts
 
 
 def auc(lower: npt.ArrayLike, upper: npt.ArrayLike) -> float:
@@ -107,40 +57,6 @@ def auc(lower: npt.ArrayLike, upper: npt.ArrayLike) -> float:
     below = np.searchsorted(low, high, side="left").sum()
     not_above = np.searchsorted(low, high, side="right").sum()
     return int(below + not_above) / (2 * len(low) * len(high))
-
-
-def worst_inversion(
-    scores: Floats,
-    levels: Sequence[int],
-    applied: npt.NDArray[np.bool_] | None = None,
-    *,
-    higher_is_better: bool = True,
-) -> Floats:
-    """Per image, the most by which a worse version outscores a better one.
-
-    `scores` is [s, n], one row per version, of level `levels[s]` (0 = worst). Negative where all
-    versions are in order (then how far the closest two are apart), -inf where an image has no pair
-    to compare. Versions that are not `applied` [s, n] are left out: an unchanged caption is not
-    worse than the original. A tie is an inversion of size 0; a pair with a missing score is left
-    out.
-
-    >>> worst_inversion(np.array([[0.5, 0.1], [0.2, 0.4]]), [0, 1]).round(3).tolist()
-    [0.3, -0.3]
-    """
-    values = np.asarray(scores if higher_is_better else -np.asarray(scores), dtype=np.float64)
-    if applied is not None:
-        values = np.where(applied, values, np.nan)
-    worst = np.full(values.shape[1], -np.inf)
-    for a, lower in enumerate(levels):
-        for b, upper in enumerate(levels):
-            if lower < upper:
-                worst = np.fmax(worst, values[a] - values[b])
-    return worst
-
-
-def worst_first(severity: Floats) -> npt.NDArray[np.intp]:
-    """Positions by severity, the greatest first; equal ones in their own order."""
-    return np.argsort(-severity, kind="stable")
 
 
 def pairwise_difference_pearson(
@@ -271,42 +187,3 @@ def random_signs(n: int, replicates: int, seed: int) -> Floats:
     """±1 [replicates, n], drawn as float32 uniforms and rounded: the public code's signs."""
     uniforms = np.random.default_rng(seed).random(size=(replicates, n), dtype=np.float32)
     return np.rint(uniforms).astype(np.float64) * 2 - 1
-
-
-class MonotoneFlags(NamedTuple):
-    """bool [n_images] each: all versions strictly in order; all versions scored."""
-
-    monotone: npt.NDArray[np.bool_]
-    complete: npt.NDArray[np.bool_]
-
-
-def monotone_flags(scores: npt.ArrayLike, levels: npt.ArrayLike) -> MonotoneFlags:
-    """In which images every version scores higher than every version below its level, and which
-    have a score for every version.
-
-    Parameters
-    ----------
-    scores
-        float64 [n_images, n_sets], NaN = not scored. (Fewer versions are easier to get right, so
-        incomplete images would raise the rate.)
-    levels
-        int [n_sets], more is better. Versions at equal levels may come in any order.
-
-    Notes
-    -----
-    Ties
-        Strict: one tie between two levels and the image is not monotone.
-    Chance
-        1/n_sets! for distinct levels: 0.0417 with four sets.
-
-    Examples
-    --------
-    >>> monotone_flags([[0.1, 0.5, 0.9], [0.2, 0.2, 0.8]], [0, 1, 2]).monotone.tolist()
-    [True, False]
-    """
-    values, grades = as_table(scores, levels)
-    counts = pair_counts(values, grades)
-    # An order needs two different levels.
-    several = len(np.unique(grades)) > 1
-    complete = np.asarray(~np.isnan(values).any(axis=1) & several)
-    return MonotoneFlags(complete & (counts.tied + counts.inverted == 0), complete)

@@ -23,7 +23,7 @@ from metaeval.reports.measured import write_report
 from metaeval.results.files import read_result
 from metaeval.runs import files as results
 from metaeval.runs.store import MemoryStore, remembering
-from metaeval.stats.ordering.pairwise import worst_inversion
+from metaeval.stats.ordering.graded import worst_inversion
 from tests.reports.graded.explained_files import REGIONS, grounding, write_explanations
 from tests.reports.run_files import HOSTILE, IMAGES, SETS, absent, corrupt, write_run
 

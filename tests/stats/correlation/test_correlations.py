@@ -16,7 +16,8 @@ from metaeval.stats.correlation.rank_order import (
     rank_orders_within,
     tie_breaking_seeds,
 )
-from metaeval.stats.ordering.pairwise import auc, monotone_flags, pair_counts
+from metaeval.stats.ordering.graded import monotone_flags, pair_counts
+from metaeval.stats.ordering.pairwise import auc
 from metaeval.stats.ordering.tie_calibration import tie_calibration
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
 from metaeval.stats.resampling.items import scored_items, ties

@@ -16,8 +16,9 @@ from metaeval.stats.ordering.graded import (
     graded_statistics,
     selected_statistics,
     variance_parts,
+    worst_first,
+    worst_inversion,
 )
-from metaeval.stats.ordering.pairwise import worst_first, worst_inversion
 from metaeval.stats.ordering.tie_calibration import group_pairs, tie_calibration
 from metaeval.stats.resampling.bootstrap import IntervalEstimate, bootstrap_counts
 from metaeval.stats.resampling.items import Floats

@@ -13,8 +13,8 @@ from metaeval.stats.correlation.correlations import WeightedCorrelations, spearm
 from metaeval.stats.correlation.kendall import kendall
 from metaeval.stats.correlation.rank_order import rank_order, rank_orders_within
 from metaeval.stats.ordering import graded as module
-from metaeval.stats.ordering.graded import replicate_statistics
-from metaeval.stats.ordering.pairwise import auc, monotone_flags, pair_counts
+from metaeval.stats.ordering.graded import monotone_flags, pair_counts, replicate_statistics
+from metaeval.stats.ordering.pairwise import auc
 from metaeval.stats.resampling.bootstrap import (
     MIN_UNITS,
     bootstrap_counts,
