@@ -37,7 +37,9 @@ def score_all(
     `system` what wrote the caption, for metrics that have scores of systems.
 
     All are looked up in the cache before the first is computed, so that the progress line can
-    show how much is left. A metric that works in its own process runs in parallel with the others.
+    show how much is left. The quickest are computed first, and in parallel with the others those
+    that work in a process of their own and, where there are networks, those that compare texts:
+    networks leave Python free.
     """
     index = np.array(item_positions(dataset, captions), dtype=np.intp)
     texts = captions[CAPTION].tolist()
@@ -45,33 +47,39 @@ def score_all(
     with open_store(config) as store:
         items = distinct(texts, index)
         rivals, systems = (captions[c].tolist() if c in captions else None for c in (RIVAL, SYSTEM))
+        given = list(metrics)
         lookups = [
             look_up(metric, dataset, texts, index, store, items, rivals, systems)
-            for metric in metrics
+            for metric in given
         ]
         refuse_equal_columns((known.bound.family, known.bound.columns) for known in lookups)
-        parts = line.plan([(known.title, known.usual_seconds) for known in lookups], kind="metric")
+        order = range(len(lookups))
+        planned = [(lookups[k].title, lookups[k].usual_seconds) for k in order]
+        parts = dict(zip(order, line.plan(planned, kind="metric"), strict=True))
+        networks = any(x.todo and m.runs_network for m, x in zip(given, lookups, strict=True))
 
         def finish(known: Lookup) -> MetricScores:
             scored = complete(known, index, store, size)
             _warn(known, scored, len(texts))
             return scored
 
-        with _lane() as lane:
+        with _lanes() as lanes:
             parallel = {
-                k: lane.submit(finish, x) for k, x in enumerate(lookups) if x.runs_in_subprocess
+                k: lanes.submit(finish, lookups[k])
+                for k in order
+                if lookups[k].runs_in_subprocess or (networks and lookups[k].compares_texts)
             }
-            results: list[MetricScores] = []
-            for k, (known, part) in enumerate(zip(lookups, parts, strict=True)):
-                if k in parallel:
-                    line.strike(part)
-                    continue
-                line.begin(part)
-                results.append(finish(known))
+            for k in parallel:
+                line.strike(parts[k])
+            results: dict[int, MetricScores] = {}
+            for k in order:
+                if k not in parallel:
+                    line.begin(parts[k])
+                    results[k] = finish(lookups[k])
             for k, future in parallel.items():
                 line.begin(parts[k])
-                results.insert(k, future.result())
-    return results
+                results[k] = future.result()
+    return [results[k] for k in range(len(lookups))]
 
 
 def _warn(known: Lookup, scored: MetricScores, n_captions: int) -> None:
@@ -98,13 +106,14 @@ def unscored(scored: MetricScores) -> int:
 
 
 @contextmanager
-def _lane() -> Iterator[ThreadPoolExecutor]:
-    """A thread for metrics that work elsewhere; what it has not begun is left if the run breaks."""
-    pool = ThreadPoolExecutor(1)
+def _lanes() -> Iterator[ThreadPoolExecutor]:
+    """Two threads, for a metric that works elsewhere and one that compares texts; what they have
+    not begun is left if the run breaks."""
+    pool = ThreadPoolExecutor(2)
     try:
         yield pool
     finally:
-        pool.shutdown(cancel_futures=True)
+        pool.shutdown(wait=False, cancel_futures=True)
 
 
 @contextmanager

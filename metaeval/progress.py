@@ -81,6 +81,7 @@ class RunLine:
         self._since = clock()
         self._share, self._detail = 0.0, ""  # of the part that is done
         self._usual = self._taken = _PRIOR
+        self._thread = threading.get_ident()  # that does the part
 
     def plan(self, parts: Sequence[tuple[str, float]], kind: str = "") -> list[Part]:
         """What else is to be done: names, and the seconds that they usually take on two cores.
@@ -102,9 +103,13 @@ class RunLine:
                 self._taken += self._clock() - self._since
             self.strike(self._part)
         self._part, self._since, self._share, self._detail = part, self._clock(), 0.0, ""
+        self._thread = threading.get_ident()
 
     def report(self, done: int, total: int, detail: str = "") -> None:
-        """Note that so much of the part that is being done is finished: its real speed."""
+        """Note that so much of the part that is being done is finished: its real speed. What other
+        threads do meanwhile is not counted."""
+        if threading.get_ident() != self._thread:
+            return
         self._share, self._detail = done / total if total else 0.0, detail
 
     def following(self, iterable: Iterable[Any], detail: str) -> Iterator[Any]:

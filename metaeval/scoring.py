@@ -291,6 +291,14 @@ class Lookup:
         return bool(self.todo) and scorer is not None and scorer.runs_in_subprocess
 
     @property
+    def compares_texts(self) -> bool:
+        """Whether there is something to do that needs Python alone, no network and no code of
+        others."""
+        scorer = self.bound.scorer
+        alone = isinstance(scorer, ReferenceScorer) and not scorer.metric.runs_network
+        return bool(self.todo) and alone and not scorer.foreign
+
+    @property
     def usual_seconds(self) -> float:
         """How long what is to be done usually takes on two cores."""
         scorer, texts = self.bound.scorer, len(self.todo)

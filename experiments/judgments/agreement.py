@@ -28,10 +28,10 @@ from metaeval.stats.ordering.detection import classification
 from metaeval.stats.ordering.pairwise import pairwise_difference_pearson, soft_pairwise_accuracy
 from metaeval.stats.ordering.tie_calibration import (
     TieCalibration,
+    calibrate,
     cross_fitted_tie_calibration,
     pair_outcomes,
     pairs_within,
-    tie_calibration,
 )
 from metaeval.stats.preference.difference import PreferenceCurve, preference_curve, to_rating_scale
 from metaeval.stats.resampling.bootstrap import Counts, resampled_sums
@@ -265,12 +265,9 @@ def rating_groups(means: Floats) -> tuple[tuple[str, ...], np.ndarray]:
 def agreement_of(
     scores: Floats, given: Ratings, sample: Sample, statistic: str, confidence: float
 ) -> Estimates:
-    """A column's agreement in one dimension apart from its correlations over rows, by the name of
-    each number."""
-    estimates = _accuracy(scores, given, sample, confidence)
-    if len(sample.systems) > 1:
-        systems = system_statistics(scores, given, sample)
-        estimates |= {name: value.estimate(confidence) for name, value in systems.items()}
+    """A column's agreement in one dimension apart from that over rows, pairs and systems, by the
+    name of each number."""
+    estimates: Estimates = {}
     for name, captions in sample.views.items():
         estimates |= of_view(scores, given, name, captions, sample.counts, statistic, confidence)
     return {
@@ -294,17 +291,16 @@ def _length_controlled(
     return Estimate.of(partial)
 
 
-def _accuracy(scores: Floats, given: Ratings, sample: Sample, confidence: float) -> Estimates:
+def accuracy_estimates(
+    accuracy: ResampledValue, calibrated: TieCalibration, confidence: float
+) -> Estimates:
     """Pairwise accuracy within images, with tie calibration (Deutsch et al. 2023): the ε within
     which scores count as tied, the share of pairs that it ties, and the accuracy at ε = 0."""
-    accuracy, calibrated = pair_accuracy(scores, given, sample.counts)
-    distance = pairs_within(scores, given.mean, given.image).distance
-    tied = float((distance <= calibrated.epsilon).mean()) if len(distance) else float("nan")
     return {
         "accuracy": accuracy.estimate(confidence),
         "uncalibrated": Estimate(value=calibrated.uncalibrated),
         "epsilon": Estimate(value=calibrated.epsilon),
-        "tied": Estimate(value=tied),
+        "tied": Estimate(value=calibrated.tied),
         "pairs": Estimate(value=calibrated.total),
     }
 
@@ -314,8 +310,8 @@ def pair_accuracy(
 ) -> tuple[ResampledValue, TieCalibration]:
     """The accuracy on pairs of captions of an image with ties calibrated, at an ε that the
     replicates keep, and the calibration. The units are images that have a pair, the items pairs."""
-    made = tie_calibration(scores, given.mean, given.image)
     pairs = pairs_within(scores, given.mean, given.image)
+    made = calibrate(pairs)
     # `pairs_within` numbers the images from 0 in ascending order, as `given.image` does
     right, total = pair_outcomes(pairs, made.epsilon, given.n_images)
     shares = right / np.maximum(total, 1)

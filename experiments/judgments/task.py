@@ -19,6 +19,7 @@ from metaeval.experiments.fitted import column_of, fitted_row, predictions
 from metaeval.experiments.judgments.agreement import (
     EPSILON,
     Estimates,
+    accuracy_estimates,
     agreement_of,
     further_agreement,
     of_view,
@@ -46,6 +47,7 @@ from metaeval.experiments.measure import (
     Statistic,
     measure,
     of_stats,
+    once_each,
 )
 from metaeval.experiments.printout import spread
 from metaeval.experiments.record import (
@@ -327,6 +329,8 @@ class Dimension:
         self.given = sample.ratings[name]
         self.statistic = sample.judged.protocol.statistic
         self.rows = row_correlations(self.given, sample.counts)
+        self.pairs = once_each(lambda column: pair_accuracy(column, self.given, sample.counts))
+        self.systems = once_each(lambda column: system_statistics(column, self.given, sample))
         self.fitted = fitted.predicted[name]
         self.scores = {**scores, **self.fitted}
         shown = [column for column in columns if column.is_ranked or column.is_control]
@@ -337,10 +341,19 @@ class Dimension:
         self.curves: dict[str, list[dict[str, Any]]] = {}
         names = {column.name for column in shown}
         for column, given in progress_bar(self.scores.items(), desc=f"intervals, {name}"):
+            rated = self.rated(given)
             self.values[column] = {
                 symbol: ScoreStatistic(self, symbol).estimate(given, stats.confidence)
                 for symbol in SYMBOL
-            } | agreement_of(given, self.given, sample, self.statistic, stats.confidence)
+            } | accuracy_estimates(*self.pairs(rated), stats.confidence)
+            if len(sample.systems) > 1:
+                of_systems = self.systems(rated)
+                self.values[column] |= {
+                    name: value.estimate(stats.confidence) for name, value in of_systems.items()
+                }
+            self.values[column] |= agreement_of(
+                given, self.given, sample, self.statistic, stats.confidence
+            )
             if column in names:
                 further, self.curves[column] = further_agreement(
                     given, self.given, sample, name, stats.confidence
@@ -358,6 +371,11 @@ class Dimension:
         metrics = {column: self.scores[column] for column in self.ranked}
         for column, common in on_common_rows(metrics, self.given, self.statistic).items():
             self.values[column][f"{self.statistic}_common"] = common
+
+    def rated(self, column: Floats) -> Floats:
+        """The scores, with a number for the captions without a rating, whose scores do not matter
+        where they are missing, either."""
+        return np.where(np.isnan(self.given.mean), 0.0, column)
 
     def key(self, name: str) -> str:
         """The key of a measure of this dimension; without its name where it is the only one."""
@@ -411,10 +429,7 @@ class Dimension:
     def measured(self) -> Measurements:
         """Every pair of metrics by each correlation and by the accuracy; by these and, where the
         systems are known, by the pairs of systems, every metric against the best control."""
-        columns = {
-            c.name: np.where(np.isnan(self.given.mean), 0.0, self.scores[c.name])
-            for c in self.columns
-        }
+        columns = {c.name: self.rated(self.scores[c.name]) for c in self.columns}
         names = [*SYMBOL, "accuracy"]
         if len(self.sample.systems) > 1:
             names.append("system_accuracy")
@@ -440,13 +455,13 @@ class ScoreStatistic(Statistic):
         self.span = 2.0 if name in SYMBOL else 1.0
 
     def of(self, column: Floats) -> ResampledValue:
-        given, sample = self.dimension.given, self.dimension.sample
+        given = self.dimension.given
         if self.name == "accuracy":
-            return pair_accuracy(column, given, sample.counts)[0]
+            return self.dimension.pairs(column)[0]
         if self.name in SYMBOL:
             value, replicates = (getattr(x, self.name) for x in self.dimension.rows(column))
         else:
-            value, replicates, *_ = system_statistics(column, given, sample)[self.name]
+            value, replicates, *_ = self.dimension.systems(column)[self.name]
         n = int((~np.isnan(column[given.row])).sum())
         return ResampledValue(value, replicates, given.images_of(column), n)
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import gc
 import io
 import json
 import logging
@@ -55,6 +56,7 @@ from metaeval.experiments.trust.result import (
 )
 from metaeval.experiments.trust.verdicts import BATTERIES, Battery, read_battery, read_uses
 from metaeval.java.process import shared_java_services
+from metaeval.metrics.adapters.bank import BankMetric
 from metaeval.options import Seed
 from metaeval.provenance import core_count
 from metaeval.readers.files import read_text, user_path
@@ -240,7 +242,7 @@ def _ended(
         return
     context = get_context("spawn")
     ends, given = context.Pipe(duplex=False)
-    begin = partial(_begin_process, ends, config_folders()[1:])
+    begin = partial(_begin_process, ends, config_folders()[1:], gc.get_threshold())
     with given, ProcessPoolExecutor(_PROCESSES, context, begin) as pool:
         try:
             for ended in pool.map(_run_group, groups, [config] * len(groups)):
@@ -250,7 +252,9 @@ def _ended(
             raise
 
 
-def _begin_process(ends: Connection, folders: Sequence[Path]) -> None:
+def _begin_process(
+    ends: Connection, folders: Sequence[Path], thresholds: tuple[int, int, int]
+) -> None:
     """Prepare a process for items, which ends when the other end of a pipe is closed."""
 
     def follow() -> None:
@@ -258,6 +262,7 @@ def _begin_process(ends: Connection, folders: Sequence[Path]) -> None:
         os._exit(1)
 
     threading.Thread(target=follow, daemon=True).start()
+    gc.set_threshold(*thresholds)  # of the process that started it
     # torch reads it when it is imported, and the user may have said another number
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, core_count() // _PROCESSES)))
     for folder in folders:
@@ -299,7 +304,7 @@ def _item(
     config = item_config(overrides, outer, seed)
     experiment = str(overrides[0]).partition("=")[2]
     command = " ".join(["python -m metaeval", *(f"'{o}'" if "[" in o else o for o in overrides)])
-    key = _key(config)
+    key = item_key(config)
     stored = stored_item(folder, key)
     if stored is None:
         from metaeval.experiments.run import run_configured  # which imports all experiments
@@ -352,7 +357,7 @@ def _is_banked(overrides: Sequence[str], config: DictConfig) -> bool:
     return any(f"dataset={entry.benchmark}" in overrides for _, entry in files_of_bank)
 
 
-def _key(config: DictConfig) -> str | None:
+def item_key(config: DictConfig) -> str | None:
     """A digest of what an item's result follows from: its configuration, the signatures of its
     metrics, its data, and the code of the statistics. `None` where that is not known."""
     try:
@@ -361,12 +366,14 @@ def _key(config: DictConfig) -> str | None:
         dataset.part("objects")  # its files join the sources when they are read
         with open_store(config) as store:
             metrics = build_all(selected(config), config).values()
+            tables = [metric for metric in metrics if isinstance(metric, BankMetric)]
             images, read = dataset.part("images"), []
             if isinstance(images, ImageFiles) and any("images" in m.needs for m in metrics):
                 read = [path for i in dataset.image_ids if (path := images.path(i)) is not None]
             content = [
                 OmegaConf.to_yaml(config, resolve=True),
-                signatures_of(metrics, dataset, store),
+                signatures_of((m for m in metrics if m not in tables), dataset, store),
+                [table.contents() for table in tables],
                 dict(dataset.sources),
                 [file_sha256(path, store) for path in read],
                 code_digest(),

@@ -202,8 +202,11 @@ class SqliteStore:
         return None
 
     def close(self) -> None:
-        if self._db is not None:
-            self._db.close()
+        """Close the file; a thread that still writes, of a run that broke, writes nowhere."""
+        with self._lock:
+            if self._db is not None:
+                self._db.close()
+                self._db = None
 
 
 Store = MemoryStore | SqliteStore  # what metrics may keep things in

@@ -56,9 +56,12 @@ def _judged(run: LoadedRun) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     path = run.directory / files.JUDGMENTS  # an older run's has no paths
     captions = files.read_columns(path, needed, optional=(IMAGE_PATH,))
     scores = files.read_columns(run.directory / files.SCORES, ("caption", METRIC, SCORE))
-    wide = scores.pivot(index="caption", columns=METRIC, values=SCORE).reindex(captions["caption"])
+    of_metric = scores.set_index("caption").groupby(METRIC)[SCORE]  # a pivot takes a gigabyte more
     metrics = ranked([m for m in result.metrics if m.ok and m.column.is_ranked], result.declared[0])
-    columns = {m.name: m.column.higher_is_better for m in metrics if m.name in wide}
+    columns = {m.name: m.column.higher_is_better for m in metrics if m.name in of_metric.groups}
+    wide = pd.DataFrame(
+        {name: of_metric.get_group(name).reindex(captions["caption"]) for name in columns}
+    )
     dimension = next(c for c in map(str, captions) if c.startswith("human_"))
     people = [np.mean(r) if len(r) else np.nan for r in captions[dimension]]
     captions["people"] = without_rounding(people)
@@ -70,7 +73,7 @@ def _judged(run: LoadedRun) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
         if both.any():
             gap[both] = 100 * (places(score[both]) - places(captions["people"][both]))
         gaps[name] = gap
-    return captions, wide[list(columns)], gaps
+    return captions, wide, gaps
 
 
 def _charts(

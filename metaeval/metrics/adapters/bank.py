@@ -91,6 +91,10 @@ class BankMetric(Metric):
     def reads(self) -> frozenset[str]:
         return frozenset(part for entry in self.entries.values() for part in entry.reads)
 
+    def contents(self) -> list[list[str]]:
+        """What the scores of a dataset follow from: each file's description and its content."""
+        return [[e.model_dump_json(), *metric.contents()] for metric, e in self.entries.items()]
+
     def bind(self, dataset: CaptionDataset, store: Store | None = None) -> Scorer | Absent:
         files: dict[str, list[FileScorer]] = {}
         of_dataset = sorted(self.entries.items(), key=lambda e: e[1].benchmark != dataset.name)

@@ -369,13 +369,20 @@ class ScoresFileMetric(OwnMetric):
     @cached_property
     def scores(self) -> ScoreFiles:
         """The contents of the files, read on first use: once for the runs of a battery."""
-        read = table_files(self.file, "metric.scores.file")
-        read += [user_path(self.captions)] if self.captions is not None else []
-        states = (file_state(path) for path in read if path.is_file())
+        states = (file_state(path) for path in self._read() if path.is_file())
         options = self.asked, self.fields, self.captions, self.answers
         return load_once(
             ("scores", self.how_read, *states), lambda: read_scores(self.file, *options)
         )
+
+    def _read(self) -> list[Path]:
+        """The files that are read."""
+        others = [user_path(self.captions)] if self.captions is not None else []
+        return [*table_files(self.file, "metric.scores.file"), *others]
+
+    def contents(self) -> list[str]:
+        """What the scores of a dataset follow from: how the files are read, and their digests."""
+        return [self.how_read, *map(file_sha256, self._read())]
 
     @property
     def how_read(self) -> str:

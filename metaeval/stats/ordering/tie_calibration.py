@@ -105,6 +105,8 @@ class TieCalibration(NamedTuple):
         How many pairs were compared, and how many groups have a pair.
     total
         How many pairs there are; more than `n_pairs` where these were drawn (`group_pairs`).
+    tied
+        The share of the compared pairs whose scores are at most ε apart.
 
     Notes
     -----
@@ -131,6 +133,7 @@ class TieCalibration(NamedTuple):
     n_pairs: int
     n_groups: int
     total: int
+    tied: float
 
 
 class ItemPairs(NamedTuple):
@@ -172,11 +175,15 @@ def tie_calibration(
     >>> result.accuracy, round(result.epsilon, 6), round(result.uncalibrated, 4)
     (1.0, 0.1, 0.6667)
     """
-    pairs = pairs_within(scores, human, groups)
+    return calibrate(pairs_within(scores, human, groups))
+
+
+def calibrate(pairs: ItemPairs) -> TieCalibration:
+    """`tie_calibration` of pairs that are known."""
     n = len(pairs.distance)
     if not n:
         nan = float("nan")
-        return TieCalibration(nan, nan, nan, 0, 0, 0)
+        return TieCalibration(nan, nan, nan, 0, 0, 0, nan)
     sizes = np.bincount(pairs.group)
     n_groups = int((sizes > 0).sum())
     weight = 1 / (sizes[pairs.group] * n_groups)  # of one pair in the mean over the groups
@@ -199,6 +206,7 @@ def tie_calibration(
         n,
         n_groups,
         pairs.total,
+        float((pairs.distance <= epsilon).mean()),
     )
 
 

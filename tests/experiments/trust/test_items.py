@@ -17,11 +17,11 @@ from typing import Any
 import pytest
 
 from metaeval.api import TrustRun
-from metaeval.config import compose_config
+from metaeval.config import complete_metrics, compose_config
 from metaeval.errors import ConfigError, InputError, MetaevalError
 from metaeval.experiments.run import run_configured
 from metaeval.experiments.trust.result import require_one_identity
-from metaeval.experiments.trust.task import Trust, stored_item
+from metaeval.experiments.trust.task import Trust, item_key, stored_item
 from metaeval.experiments.trust.verdicts import BATTERIES, read_battery, read_uses
 from metaeval.results.files import write_info, write_result
 from metaeval.results.measured import MeasuredResult
@@ -29,6 +29,7 @@ from metaeval.results.run import RunInfo
 from metaeval.schema import check_config
 from tests.experiments.trust.trust_cases import item_run
 from tests.forked import command
+from tests.metrics.adapters.adapter_cases import bank_file
 from tests.shared import write_lines
 
 BATTERY = """
@@ -154,6 +155,21 @@ def test_an_item_runs_again_after_its_code_or_its_data_were_edited(tmp_path: Pat
     assert other["drawn"] == edited["drawn"]  # as it was
     assert 6 * numbers(other)["mine"][0] == 5 * numbers(edited)["mine"][0]
     assert trust(tmp_path, "OUT") == other
+
+
+def test_an_item_follows_from_the_contents_of_the_score_bank(tmp_path: Path) -> None:
+    scores = bank_file(tmp_path, "clair", [("1.jpg", "a dog", 1)])
+    config = compose_config(
+        ["experiment=replace", "dataset=scenes", "metric=[bank]", f"metric.bank.folder={tmp_path}"]
+    )
+    complete_metrics(config)
+    state, first = scores.stat(), item_key(config)
+    assert first == item_key(config) is not None
+    scores.write_text(scores.read_text().replace(",1", ",2"))
+    os.utime(scores, ns=(state.st_atime_ns, state.st_mtime_ns))  # as a copy with its time has it
+    corrected = item_key(config)
+    bank_file(tmp_path, "clair", [("1.jpg", "a dog", 2)], metric="CLAIR 2")
+    assert len({first, corrected, item_key(config)}) == 3
 
 
 @pytest.mark.slow

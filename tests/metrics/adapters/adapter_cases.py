@@ -1,10 +1,13 @@
 """Datasets and modules on disk for the tests of metrics that users bring."""
 
+import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from metaeval.data.dataset import CaptionDataset
@@ -12,6 +15,7 @@ from metaeval.metrics.base import Metric, Scores
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import MetricScores, score_captions
 from tests.metrics.metric_cases import images
+from tests.shared import write_texts
 
 REFERENCES = (
     ("a man swings a bat at a baseball", "a baseball player on a field"),
@@ -54,3 +58,21 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
         file = getattr(sys.modules[name], "__file__", None) or ""
         if file.startswith(str(tmp_path)):
             del sys.modules[name]
+
+
+DESCRIBED = {
+    "metric": "CLAIR",
+    "benchmark": "table",
+    "citation": ["@misc{clair, title = {CLAIR}}"],
+    "source": "https://example.org",
+    "licence": "CC BY 4.0",
+    "reads": ["references"],
+}
+
+
+def bank_file(folder: Path, name: str, rows: list[tuple[Any, ...]], **described: Any) -> Path:
+    """NAME.csv with rows of image, caption and score, and NAME.yaml."""
+    write_texts(folder, {f"{name}.yaml": json.dumps({**DESCRIBED, **described})})
+    file = folder / f"{name}.csv"
+    pd.DataFrame(rows, columns=["image_id", "caption", "score"]).to_csv(file, index=False)
+    return file

@@ -26,7 +26,14 @@ from metaeval.runs.store import MemoryStore
 from metaeval.scoring import complete, look_up, score_captions
 from tests.data.pairs import pair_files
 from tests.data.table_files import write as written
-from tests.metrics.adapters.adapter_cases import REFERENCES, scored, scores_of, small
+from tests.metrics.adapters.adapter_cases import (
+    DESCRIBED,
+    REFERENCES,
+    bank_file,
+    scored,
+    scores_of,
+    small,
+)
 from tests.shared import write_texts
 
 RECORDS = [
@@ -272,25 +279,9 @@ def test_answers_are_read_on_their_scale(tmp_path: Path) -> None:
     )
 
 
-DESCRIBED = {
-    "metric": "CLAIR",
-    "benchmark": "table",
-    "citation": ["@misc{clair, title = {CLAIR}}"],
-    "source": "https://example.org",
-    "licence": "CC BY 4.0",
-    "reads": ["references"],
-}
 IMAGES = ("1.jpg", "2.jpg")
 HUMAN = ("a dog", "a cat")
 DATASET = CaptionDataset("table", IMAGES, HUMAN, (HUMAN, HUMAN), IMAGES, HUMAN)
-
-
-def bank_file(folder: Path, name: str, rows: list[tuple[Any, ...]], **described: Any) -> Path:
-    """NAME.csv with rows of image, caption and score, and NAME.yaml."""
-    write_texts(folder, {f"{name}.yaml": json.dumps({**DESCRIBED, **described})})
-    file = folder / f"{name}.csv"
-    pd.DataFrame(rows, columns=["image_id", "caption", "score"]).to_csv(file, index=False)
-    return file
 
 
 def scores(bank: BankMetric, captions: list[str], index: list[int]) -> Any:
