@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 
 def score_all(
-    metrics: Iterable[Metric], dataset: CaptionDataset, captions: pd.DataFrame, config: DictConfig
+    metrics: Collection[Metric], dataset: CaptionDataset, captions: pd.DataFrame, config: DictConfig
 ) -> list[MetricScores]:
     """Every metric over every caption (columns `image_id`, `caption`), in the metrics' order.
 
@@ -37,9 +37,8 @@ def score_all(
     `system` what wrote the caption, for metrics that have scores of systems.
 
     All are looked up in the cache before the first is computed, so that the progress line can
-    show how much is left. The quickest are computed first, and in parallel with the others those
-    that work in a process of their own and, where there are networks, those that compare texts:
-    networks leave Python free.
+    show how much is left. A metric that works in its own process runs in parallel with the others,
+    and so do those that compare texts where there are networks, which leave Python free.
     """
     index = np.array(item_positions(dataset, captions), dtype=np.intp)
     texts = captions[CAPTION].tolist()
@@ -47,16 +46,13 @@ def score_all(
     with open_store(config) as store:
         items = distinct(texts, index)
         rivals, systems = (captions[c].tolist() if c in captions else None for c in (RIVAL, SYSTEM))
-        given = list(metrics)
         lookups = [
             look_up(metric, dataset, texts, index, store, items, rivals, systems)
-            for metric in given
+            for metric in metrics
         ]
         refuse_equal_columns((known.bound.family, known.bound.columns) for known in lookups)
-        order = range(len(lookups))
-        planned = [(lookups[k].title, lookups[k].usual_seconds) for k in order]
-        parts = dict(zip(order, line.plan(planned, kind="metric"), strict=True))
-        networks = any(x.todo and m.runs_network for m, x in zip(given, lookups, strict=True))
+        parts = line.plan([(known.title, known.usual_seconds) for known in lookups], kind="metric")
+        networks = any(x.todo and m.runs_network for m, x in zip(metrics, lookups, strict=True))
 
         def finish(known: Lookup) -> MetricScores:
             scored = complete(known, index, store, size)
@@ -65,21 +61,21 @@ def score_all(
 
         with _lanes() as lanes:
             parallel = {
-                k: lanes.submit(finish, lookups[k])
-                for k in order
-                if lookups[k].runs_in_subprocess or (networks and lookups[k].compares_texts)
+                k: lanes.submit(finish, x)
+                for k, x in enumerate(lookups)
+                if x.runs_in_subprocess or (networks and x.compares_texts)
             }
-            for k in parallel:
-                line.strike(parts[k])
-            results: dict[int, MetricScores] = {}
-            for k in order:
-                if k not in parallel:
-                    line.begin(parts[k])
-                    results[k] = finish(lookups[k])
+            results: list[MetricScores] = []
+            for k, (known, part) in enumerate(zip(lookups, parts, strict=True)):
+                if k in parallel:
+                    line.strike(part)
+                    continue
+                line.begin(part)
+                results.append(finish(known))
             for k, future in parallel.items():
                 line.begin(parts[k])
-                results[k] = future.result()
-    return [results[k] for k in range(len(lookups))]
+                results.insert(k, future.result())
+    return results
 
 
 def _warn(known: Lookup, scored: MetricScores, n_captions: int) -> None:

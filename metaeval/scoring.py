@@ -295,8 +295,9 @@ class Lookup:
         """Whether there is something to do that needs Python alone, no network and no code of
         others."""
         scorer = self.bound.scorer
-        alone = isinstance(scorer, ReferenceScorer) and not scorer.metric.runs_network
-        return bool(self.todo) and alone and not scorer.foreign
+        if not self.todo or not isinstance(scorer, ReferenceScorer):
+            return False
+        return not (scorer.foreign or scorer.metric.runs_network)
 
     @property
     def usual_seconds(self) -> float:

@@ -2,6 +2,7 @@
 
 import io
 import time
+from threading import Thread
 from types import SimpleNamespace
 
 import pytest
@@ -55,6 +56,9 @@ def test_a_struck_part_leaves_the_plan_and_the_line_says_how_far_one_is() -> Non
     line.begin(first)
     assert line.text() == "metric 1 of 2, a, about 7 s left"
     line.report(7, 20, "7 requests")
+    other = Thread(target=line.report, args=(19, 20))  # of something that is done meanwhile
+    other.start()
+    other.join()
     assert line.text() == "metric 1 of 2, a, 35%, 7 requests, about 7 s left"
 
 

@@ -292,10 +292,15 @@ class FaierScorer(RegionScorer):
         self._vocabulary, self._matcher = self.weights.vocabulary(), UnionMatcher(network)
         groups = [group or (NO_REFERENCE,) for group in self._references]
         distinct = {text: k for k, text in enumerate(dict.fromkeys(t for g in groups for t in g))}
-        references = parse_and_encode(list(distinct), self.parser, self._vocabulary)
+        parser, vocabulary, what = self.parser, self._vocabulary, "|".join(self.signatures)
+        references = self.dataset.derive(  # once for all runs on the dataset, and so the units
+            f"references of {what}", lambda: parse_and_encode(list(distinct), parser, vocabulary)
+        )
         regions = self.image_regions if self._sees else None
         self._matcher.prepare(regions, references, [[distinct[t] for t in g] for g in groups])
-        self._units = self._means() if self._calibrate else np.ones(len(groups))
+        self._units = np.ones(len(groups))
+        if self._calibrate:
+            self._units = self.dataset.derive(f"units of {what}", self._means)
         there = [bool(group) for group in self._references]
         self._usable = ~self.seen & (there if regions is None else regions.mask.any(axis=1))
 
