@@ -24,7 +24,6 @@ from typing import NamedTuple
 from omegaconf import DictConfig, ListConfig, OmegaConf, open_dict
 
 from metaeval import choices, progress
-from metaeval.choices import add_config_folder, config_folders
 from metaeval.compute import device
 from metaeval.compute.device import keep_networks, release, return_free_memory
 from metaeval.config import (
@@ -242,7 +241,7 @@ def _ended(
         return
     context = get_context("spawn")
     ends, given = context.Pipe(duplex=False)
-    begin = partial(_begin_process, ends, config_folders()[1:], gc.get_threshold())
+    begin = partial(_begin_process, ends, choices.config_folders()[1:], gc.get_threshold())
     with given, ProcessPoolExecutor(_PROCESSES, context, begin) as pool:
         try:
             for ended in pool.map(_run_group, groups, [config] * len(groups)):
@@ -266,7 +265,7 @@ def _begin_process(
     # torch reads it when it is imported, and the user may have said another number
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, core_count() // _PROCESSES)))
     for folder in folders:
-        add_config_folder(folder)
+        choices.add_config_folder(folder)
     choices.register()
     contexts = ExitStack()
     contexts.enter_context(keep_networks())
