@@ -68,6 +68,10 @@ class TextEncoder:
         network = kind.from_pretrained(model.folder, dtype=torch.float32, **local)
         self._network = keep_layers(network, layer).eval()
         self._network.to(device=self.device, dtype=getattr(torch, dtype))
+        if self.device.type == "cpu":
+            for layer in self._network.modules():
+                if type(layer) is torch.nn.Linear:
+                    layer.forward = partial(_linear, layer)
         self._padding = int(getattr(config, "pad_token_id", None) or 0)
         positions = getattr(config, "max_position_embeddings", None) or 10**6
         if config.model_type in ("roberta", "xlm-roberta", "camembert"):
@@ -151,6 +155,21 @@ class TextEncoder:
     def vectors_of(self, states: torch.Tensor) -> torch.Tensor:
         """What is kept of the layer's states [b, length, width]."""
         return states / states.norm(dim=-1, keepdim=True)
+
+
+def _linear(layer: torch.nn.Linear, states: torch.Tensor) -> torch.Tensor:
+    """What a layer gives for states [b, length, width], as a convolution with filters of one pixel.
+
+    torch multiplies matrices with MKL, which uses half of what an AMD processor can do, and
+    convolves with oneDNN, which uses all.
+    """
+    from torch.nn.functional import conv2d, linear
+
+    if states.dim() != 3:
+        return linear(states, layer.weight, layer.bias)
+    image = states.unsqueeze(1).permute(0, 3, 1, 2)
+    convolved = conv2d(image, layer.weight[:, :, None, None], layer.bias)
+    return convolved.permute(0, 2, 3, 1).squeeze(1)
 
 
 class MeanEncoder(TextEncoder):
