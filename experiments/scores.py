@@ -37,8 +37,7 @@ def score_all(
     `system` what wrote the caption, for metrics that have scores of systems.
 
     All are looked up in the cache before the first is computed, so that the progress line can
-    show how much is left. A metric that works in its own process runs in parallel with the others,
-    and so do those that compare texts where there are networks, which leave Python free.
+    show how much is left. A metric that works in its own process runs in parallel with the others.
     """
     index = np.array(item_positions(dataset, captions), dtype=np.intp)
     texts = captions[CAPTION].tolist()
@@ -52,18 +51,15 @@ def score_all(
         ]
         refuse_equal_columns((known.bound.family, known.bound.columns) for known in lookups)
         parts = line.plan([(known.title, known.usual_seconds) for known in lookups], kind="metric")
-        networks = any(x.todo and m.runs_network for m, x in zip(metrics, lookups, strict=True))
 
         def finish(known: Lookup) -> MetricScores:
             scored = complete(known, index, store, size)
             _warn(known, scored, len(texts))
             return scored
 
-        with _lanes() as lanes:
+        with _lane() as lane:
             parallel = {
-                k: lanes.submit(finish, x)
-                for k, x in enumerate(lookups)
-                if x.runs_in_subprocess or (networks and x.compares_texts)
+                k: lane.submit(finish, x) for k, x in enumerate(lookups) if x.runs_in_subprocess
             }
             results: list[MetricScores] = []
             for k, (known, part) in enumerate(zip(lookups, parts, strict=True)):
@@ -102,10 +98,9 @@ def unscored(scored: MetricScores) -> int:
 
 
 @contextmanager
-def _lanes() -> Iterator[ThreadPoolExecutor]:
-    """Two threads, for a metric that works elsewhere and one that compares texts; what they have
-    not begun is left if the run breaks."""
-    pool = ThreadPoolExecutor(2)
+def _lane() -> Iterator[ThreadPoolExecutor]:
+    """A thread for metrics that work elsewhere; what it has not begun is left if the run breaks."""
+    pool = ThreadPoolExecutor(1)
     try:
         yield pool
     finally:

@@ -291,15 +291,6 @@ class Lookup:
         return bool(self.todo) and scorer is not None and scorer.runs_in_subprocess
 
     @property
-    def compares_texts(self) -> bool:
-        """Whether there is something to do that needs Python alone, no network and no code of
-        others."""
-        scorer = self.bound.scorer
-        if not self.todo or not isinstance(scorer, ReferenceScorer):
-            return False
-        return not (scorer.foreign or scorer.metric.runs_network)
-
-    @property
     def usual_seconds(self) -> float:
         """How long what is to be done usually takes on two cores."""
         scorer, texts = self.bound.scorer, len(self.todo)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -108,12 +108,8 @@ IDS, HUMAN = (1, 2), ("ax", "bb")
 TWO = CaptionDataset("two", IDS, HUMAN, (("a",), ("a",)), IDS, HUMAN)
 
 
-def _score(
-    networks: Container[str] = (), **scorers: type[LettersScorer]
-) -> list[tuple[str, str, object]]:
+def _score(**scorers: type[LettersScorer]) -> list[tuple[str, str, object]]:
     metrics = [Letters(*item) for item in scorers.items()]
-    for metric in metrics:
-        metric.runs_network = metric.title in networks
     captions = pd.DataFrame({"image_id": [1, 2], "caption": HUMAN})
     scored = score_all(metrics, TWO, captions, compose_config(["cache.enabled=false"]))
     return [
@@ -132,15 +128,6 @@ def test_metrics_keep_their_order_whichever_is_ready_first() -> None:
     scores = [[0.5, 1.0], [0.0, 0.0]]
     assert made == [(name, "ok", scores) if name != "B" else (name, "failed", None)
                     for name in "ABCDE"]  # fmt: skip
-
-
-def test_texts_are_compared_while_a_network_runs() -> None:
-    done = threading.Event()  # that A, whose turn comes first, waits for
-    first = scorer(waits_for=done)
-    own = property(lambda _: False, lambda *_: None)
-    first.foreign = own  # type: ignore[assignment]  # as if it were metaeval's
-    made = _score({"B"}, A=first, B=scorer(sets=done))
-    assert [(name, status) for name, status, _ in made] == [("A", "ok"), ("B", "ok")]
 
 
 def test_a_failure_elsewhere_is_a_row_and_a_warning(caplog: pytest.LogCaptureFixture) -> None:
