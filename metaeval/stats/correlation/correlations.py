@@ -281,10 +281,10 @@ class WeightedCorrelations:
         self, weights: npt.NDArray[np.integer], order: WeightedOrder, buffers: Buffers
     ) -> list[Floats]:
         """Spearman's ρ, τ-b and τ-c by sums over the order of the scores."""
-        # A product of two sizes is the greatest sum of whole numbers: at most (n / 2)². Where
-        # int32 does not hold it, float64 does, exactly, and quicker than int64.
+        # Twice a product of two sizes is the greatest sum of whole numbers: at most n² / 2. Where
+        # uint32 does not hold it, float64 does, exactly, and quicker than an integer of its width.
         heaviest = int((weights @ np.bincount(self._unit, minlength=self._n_units)).max())
-        dtype = np.int32 if heaviest**2 / 4 < np.iinfo(np.int32).max else np.float64
+        dtype = np.uint32 if heaviest**2 / 2 < np.iinfo(np.uint32).max else np.float64
         sums = order.sums(pad_weights(weights.T, dtype, buffers), buffers, prefixes=False)
         ranks = rank_correlations(sums)
         coarsest = (sums.sizes > 0).sum(axis=0).astype(np.float64)

@@ -168,7 +168,7 @@ def defined_replicates(replicates: npt.ArrayLike, n_units: int) -> Floats:
 
 Array = npt.NDArray[Any]
 
-_BYTES = 2**25  # of an array with a number for each item and replicate: what a cache may hold
+_BYTES = 2**26  # of an array with a number for each item and replicate: what a cache may hold
 _MOST = 128  # replicates at a time: with more, nothing is gained
 
 

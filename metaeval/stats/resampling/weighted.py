@@ -60,7 +60,7 @@ class RunningTotals:
         return totals
 
 
-_BLOCK = 2**16  # numbers gathered at a time: items times replicates
+_BLOCK = 2**18  # numbers gathered at a time: items times replicates
 
 
 class Sums(NamedTuple):
@@ -120,6 +120,25 @@ def rank_correlations(sums: Sums) -> RankCorrelations:
         )
 
 
+class _Blocks(NamedTuple):
+    """The blocks of a level's items with one score: those of one item that no other shares first.
+
+    Attributes
+    ----------
+    starts, ends
+        The rows of the level's totals before and after each block.
+    shared
+        Of the other blocks, the place of the score among those of several items.
+    below
+        Of each lower level, the rows of its totals before each block, and after each of the others.
+    """
+
+    starts: Ints
+    ends: Ints
+    shared: Ints
+    below: list[Ints]
+
+
 class WeightedOrder:
     """Items in order of score, ready to be weighted.
 
@@ -140,21 +159,23 @@ class WeightedOrder:
         image, code, group = image[order], code[order], group[order]
         table = np.bincount(code * n_levels + group, minlength=len(values) * n_levels)
         table = table.reshape(len(values), n_levels)
-        per_score = table.sum(axis=1)
-        shared = np.flatnonzero(per_score > 1)  # scores of several items: blocks of ties
-        alone = per_score[code] == 1  # items with a score of their own
+        several = table.sum(axis=1) > 1
+        shared = np.cumsum(several) - 1  # the place of a score among those of several items
         first = np.zeros((len(values) + 1, n_levels), dtype=np.int64)
         np.cumsum(table, axis=0, out=first[1:])  # [score, level]: items below
 
-        self.n_levels, self.n_values, self.n_shared = n_levels, len(values), len(shared)
+        self.n_levels, self.n_values, self.n_shared = n_levels, len(values), int(several.sum())
         self.totals = [RunningTotals(image[group == g], n_images) for g in range(n_levels)]
         self.rows = [t.rows(first[:, g]) for g, t in enumerate(self.totals)]
-        self.tie_starts = [rows[shared] for rows in self.rows]
-        self.tie_ends = [rows[shared + 1] for rows in self.rows]
-        self.alone = [image[alone & (group == g)] for g in range(n_levels)]
-        scores_alone = [code[alone & (group == g)] for g in range(n_levels)]
-        self.alone_below = [[rows[s] for rows in self.rows] for s in scores_alone]
-        self.alone_per_image = np.bincount(image[alone], minlength=n_images)
+        self.alone_per_image = np.bincount(image[~several[code]], minlength=n_images)
+        self.blocks: list[_Blocks] = []
+        for h, rows in enumerate(self.rows):
+            known = np.flatnonzero(table[:, h])
+            known = np.concatenate([known[~several[known]], known[several[known]]])
+            ties = known[several[known]]
+            ends = np.concatenate([known, ties + 1])
+            below = [lower[ends] for lower in self.rows[:h]]
+            self.blocks.append(_Blocks(rows[known], rows[known + 1], shared[ties], below))
 
     @classmethod
     def of_table(cls, scores: Floats, groups: Ints, n_levels: int) -> WeightedOrder:
@@ -172,31 +193,29 @@ class WeightedOrder:
         k, r = self.n_levels, weights.shape[1]
         take = buffers.take
         totals = [t.of(weights, buffers, f"totals {g}") for g, t in enumerate(self.totals)]
-        below = [take(f"below {g}", totals[g], self.tie_starts[g]) for g in range(k)]
-        tied = [take(f"tied {g}", totals[g], self.tie_ends[g]) for g in range(k)]
-        for block, start in zip(tied, below, strict=True):
-            np.subtract(block, start, out=block)
+        tied = buffers.empty("tied", (self.n_shared, r), weights.dtype)
+        tied[:] = 0
         wins = np.zeros((k, k, r))
-        for h in range(1, k):
-            # Items alone with their score, some at a time: what is gathered stays in the cache.
-            size = max(1, _BLOCK // r)
-            for first in range(0, len(self.alone[h]), size):
-                part = slice(first, first + size)
-                drawn = take("drawn", weights, self.alone[h][part])
-                for g in range(h):
-                    smaller = take("smaller", totals[g], self.alone_below[h][g][part])
-                    wins[h, g] += np.einsum("ir,ir->r", drawn, smaller)
-            for g in range(h):
-                wins[h, g] += np.einsum("br,br->r", tied[h], below[g])
-                wins[h, g] += np.einsum("br,br->r", tied[h], tied[g]) / 2
+        size = max(1, _BLOCK // r)  # blocks at a time: what is gathered stays in the cache
+        for h, blocks in enumerate(self.blocks):
+            n, alone = len(blocks.starts), len(blocks.starts) - len(blocks.shared)
+            drawn = buffers.empty("drawn", (n + len(blocks.shared), r), weights.dtype)
+            np.take(totals[h], blocks.ends, axis=0, out=drawn[:n], mode="clip")
+            np.subtract(drawn[:n], take("starts", totals[h], blocks.starts), out=drawn[:n])
+            drawn[n:] = drawn[alone:n]
+            tied[blocks.shared] += drawn[n:]
+            np.multiply(drawn[:alone], 2, out=drawn[:alone])
+            for start in range(0, len(drawn), size):
+                part = drawn[start : start + size]
+                for g, below in enumerate(blocks.below):
+                    smaller = take("smaller", totals[g], below[start : start + size])
+                    wins[h, g] += np.einsum("ir,ir->r", part, smaller)
         squares, cubes = self._tie_sums(weights[:-1], tied, buffers)
         sizes = np.array([t[rows[-1]] for t, rows in zip(totals, self.rows, strict=True)])
         before = self._prefixes(totals, sizes) if prefixes else np.empty((k, 0, r))
-        return Sums(sizes.astype(np.float64), wins, squares, cubes, before)
+        return Sums(sizes.astype(np.float64), wins / 2, squares, cubes, before)
 
-    def _tie_sums(
-        self, weights: Array, tied: list[Array], buffers: Buffers
-    ) -> tuple[Floats, Floats]:
+    def _tie_sums(self, weights: Array, tied: Array, buffers: Buffers) -> tuple[Floats, Floats]:
         """Σ t² and Σ t³: an item alone with its score is as often there as its image."""
         alone = self.alone_per_image.astype(weights.dtype)
         power = buffers.empty("power", weights.shape, weights.dtype)
@@ -204,13 +223,12 @@ class WeightedOrder:
         squares = np.einsum("i,ir->r", alone, power).astype(np.float64)
         np.multiply(power, weights, out=power)
         cubes = np.einsum("i,ir->r", alone, power).astype(np.float64)
-        if self.n_shared:
-            block = buffers.empty("block", tied[0].shape, np.float64)
-            block[:] = tied[0]
-            for part in tied[1:]:
-                np.add(block, part, out=block)
-            squares += np.einsum("br,br->r", block, block)
-            cubes += np.einsum("br,br,br->r", block, block, block)
+        block = buffers.empty("block", tied.shape, np.float64)
+        block[:] = tied
+        square = buffers.empty("square", tied.shape, np.float64)
+        np.multiply(block, block, out=square)
+        squares += square.sum(axis=0)
+        cubes += np.einsum("br,br->r", square, block)
         return squares, cubes
 
     def _prefixes(self, totals: list[Array], sizes: Array) -> Floats:
@@ -243,16 +261,16 @@ def pad_weights(weights: Array, dtype: npt.DTypeLike, buffers: Buffers) -> Array
     return full
 
 
-def sum_type(counts: npt.NDArray[np.integer], groups: Ints) -> type[np.int32] | type[np.float64]:
+def sum_type(counts: npt.NDArray[np.integer], groups: Ints) -> type[np.uint32] | type[np.float64]:
     """The narrowest type that holds every sum over these weights exactly: wins, Σ t², Σ t³.
 
     counts: int [replicates, n_images]; groups: int [n_sets]. Halving the width halves the time;
     and float64, exact up to 2^53, is quicker than an integer of its width.
     """
     drawn = int(counts.sum(axis=1).max(initial=0))
-    wins = (int(np.bincount(groups).max()) * drawn) ** 2
+    wins = 2 * (int(np.bincount(groups).max()) * drawn) ** 2  # twice, as ties count one half
     cubes = len(groups) * drawn * int(counts.max(initial=0)) ** 2
-    return np.int32 if max(wins, cubes) <= np.iinfo(np.int32).max else np.float64
+    return np.uint32 if max(wins, cubes) <= np.iinfo(np.uint32).max else np.float64
 
 
 _PAIRS = 2**23  # pairs of a unit and an item that are in memory at a time

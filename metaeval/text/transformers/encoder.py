@@ -70,8 +70,8 @@ class TextEncoder:
         self._network.to(device=self.device, dtype=getattr(torch, dtype))
         if self.device.type == "cpu":
             for layer in self._network.modules():
-                if type(layer) is torch.nn.Linear:
-                    layer.forward = partial(_linear, layer)
+                if isinstance(layer, torch.nn.Linear):
+                    layer.forward = partial(_linear, layer)  # type: ignore[method-assign]
         self._padding = int(getattr(config, "pad_token_id", None) or 0)
         positions = getattr(config, "max_position_embeddings", None) or 10**6
         if config.model_type in ("roberta", "xlm-roberta", "camembert"):

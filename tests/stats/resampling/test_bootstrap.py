@@ -112,7 +112,7 @@ def test_wide_numbers_where_narrow_ones_would_overflow() -> None:
     # at last all of 2,000 images' weight on one image: Σ t³ is what overflows
     given = ((ones[:, 1:], levels), (ones, levels), (ones[:, :30_000], 0 * levels[:2]),
              (np.array([[2000, 0]]), levels))  # fmt: skip
-    assert [sum_type(*of) for of in given] == [np.int32, *[np.float64] * 3]
+    assert [sum_type(*of) for of in given] == [np.uint32, *[np.float64] * 3]
 
 
 def test_counts_are_draws_with_replacement() -> None:
