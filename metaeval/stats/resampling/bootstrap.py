@@ -1,5 +1,6 @@
 """The bootstrap over images: which images each replicate holds, and the percentile interval."""
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, TypeVar
@@ -220,9 +221,12 @@ def map_chunks(
         Called with a chunk (where it starts) and its thread's buffers, in which nothing that it
         returns may lie.
     threads
-        At most so many; by default one per available core, eight at most.
+        At most so many; by default one per available core, eight at most, and no more than
+        OMP_NUM_THREADS says.
     """
-    workers = max(1, min(threads or min(core_count(), _MOST_THREADS), len(chunks)))
+    most, _, _ = os.environ.get("OMP_NUM_THREADS", "").partition(",")  # of nested levels the first
+    usual = min(core_count(), _MOST_THREADS, int(most) if most.isdecimal() else _MOST_THREADS)
+    workers = max(1, min(threads or usual, len(chunks)))
 
     def work(worker: int) -> list[T]:
         buffers = Buffers()

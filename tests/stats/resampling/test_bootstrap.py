@@ -2,6 +2,7 @@
 
 import math
 from itertools import pairwise
+from threading import get_ident
 
 import numpy as np
 import pytest
@@ -15,9 +16,11 @@ from metaeval.stats.correlation.rank_order import rank_order, rank_orders_within
 from metaeval.stats.ordering import graded as module
 from metaeval.stats.ordering.graded import monotone_flags, pair_counts, replicate_statistics
 from metaeval.stats.ordering.pairwise import auc
+from metaeval.stats.resampling import weighted
 from metaeval.stats.resampling.bootstrap import (
     MIN_UNITS,
     bootstrap_counts,
+    map_chunks,
     percentile_interval,
     resampled_means,
 )
@@ -85,7 +88,7 @@ def test_weighting_equals_resampling_on_tiny_tables(n, k, seed) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_replicate_of_every_image_once_is_the_plain_statistic(kind) -> None:
-    scores, levels = example(kind, n=1300)  # more than are gathered at a time
+    scores, levels = example(kind, n=1300)
     ones = np.ones((1, len(scores)), dtype=np.int16)
     result = flat(replicate_statistics(scores, levels, ones), 0)
     assert result == pytest.approx(plain(scores, levels), abs=1e-12, nan_ok=True)
@@ -102,9 +105,17 @@ def test_threads_and_integer_width_change_no_bit(kind, monkeypatch) -> None:
     monkeypatch.setattr(module, "sum_type", lambda *_: np.float64)
     wide = replicate_statistics(scores, levels, counts)
     monkeypatch.setattr(module, "replicates_at_a_time", lambda _: 24)  # as with many images
+    monkeypatch.setattr(weighted, "_BLOCK", 24 * 64)
     narrow = replicate_statistics(scores, levels, counts)
     for a, b, c, d in zip(one, three, wide, narrow, strict=True):
         assert a.tobytes() == b.tobytes() == c.tobytes() == d.tobytes()
+
+
+def test_replicates_take_no_more_threads_than_omp_num_threads_says(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "1,8")
+    assert {*map_chunks(lambda *_: get_ident(), range(9))} == {get_ident()}
 
 
 def test_wide_numbers_where_narrow_ones_would_overflow() -> None:
