@@ -212,8 +212,13 @@ class Retrieval(
             for metric in metrics.values():
                 outcome, scores = score_every_pair(metric, data, data.human, store)
                 of_metric: dict[str, SearchRanks] = {}
+                pairs = [] if scores is None else zip(outcome.columns, scores, strict=True)
                 try:
-                    of_metric = {} if scores is None else _ranks(outcome, scores)
+                    of_metric = {
+                        column.name: ranks_of(table if column.higher_is_better else -table)
+                        for column, table in pairs
+                        if column.part_of is None
+                    }
                 except ValueError as error:
                     outcome = replace(outcome, status="failed", reason=str(error), scores=None)
                 outcomes.append(outcome)
@@ -249,15 +254,6 @@ class Retrieval(
             declared=tuple(m for m, _, _ in MEASURES),
             notes=("Equal scores count against a metric.",),
         )
-
-
-def _ranks(outcome: MetricScores, scores: Floats) -> dict[str, SearchRanks]:
-    """Column → the ranks by its scores; parts of other columns are left out."""
-    return {
-        column.name: ranks_of(table if column.higher_is_better else -table)
-        for column, table in zip(outcome.columns, scores, strict=True)
-        if column.part_of is None
-    }
 
 
 def _table(
