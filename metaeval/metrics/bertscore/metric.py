@@ -235,7 +235,7 @@ class BertScorer(EncodingScorer):
     """
 
     metric: BertScore
-    usual_ms = 2.3
+    usual_ms = 1.6
 
     def __init__(
         self,
