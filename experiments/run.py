@@ -57,12 +57,14 @@ from metaeval.runs.print_style import PrintStyle, print_style
 from metaeval.runs.store import remembering
 from metaeval.schema import check_config
 from metaeval.scoring import RUN_COLUMNS, MetricScores, refuse_equal_columns
+from metaeval.text.tokenizers.base import forget_texts
 
 # the result, the card of a training, or nothing of a run with `metrics=[]`
 Outcome = MeasuredResult | dict[str, object]
 
 ADDED = "controls, which metrics must beat, were added: {}; controls=[] leaves them out"
 _JUDGE = "metaeval.metrics.judge.metric"  # the module that a run with a judge has loaded
+_TEXTS = 100_000  # whose tokens a next run on the same data may use
 # what the stages around the metrics usually take on two cores, for the line of progress; the last
 # two are those of a run with a report
 _USUAL_SECONDS = (("captions", 2.0), ("statistics", 8.0), ("explanations", 2.5), ("report", 5.0))
@@ -261,7 +263,8 @@ def _stages(
         return _without_metrics(experiment, data, record)
     with record.stage("scores"), keep_networks():
         scores = experiment.score(data, metrics, record)
-    return_free_memory()  # of the networks: statistics need as much
+    forget_texts(_TEXTS)
+    return_free_memory()  # of networks and texts: statistics need as much
     passes = experiment.passes(scores)
     record.update(
         metrics=[

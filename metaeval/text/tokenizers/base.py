@@ -104,10 +104,11 @@ def get(name: str) -> Tokenizer:
     return tokenizer
 
 
-def forget_texts() -> None:
-    """Empty the memories of all shared tokenisers, for more texts than memory holds."""
+def forget_texts(more_than: int = 0) -> None:
+    """Empty the memories of the shared tokenisers that remember more texts than this."""
     for tokenizer in _shared:
-        tokenizer._memory.clear()
+        if len(tokenizer._memory) > more_than:
+            tokenizer._memory.clear()
 
 
 def joined_tokens(tokenizer: Tokenizer | None, texts: Sequence[str]) -> list[str]:

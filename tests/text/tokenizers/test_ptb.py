@@ -19,7 +19,7 @@ from hypothesis import given, strategies as st
 from metaeval.data.dataset import Absent
 from metaeval.java.services import find_java
 from metaeval.text.tokenizers import ptb
-from metaeval.text.tokenizers.base import get
+from metaeval.text.tokenizers.base import forget_texts, get
 from metaeval.text.tokenizers.ptb import RULES, PtbTokenizer
 
 NASTY = json.loads((Path(__file__).parent / "nasty.json").read_text(encoding="utf-8"))
@@ -147,3 +147,14 @@ def test_all_real_and_shuffled_captions_agree(coco_root: Path) -> None:
     words = [text.split() for text in texts]
     shuffled = [" ".join(rng.sample(each, len(each))) for each in words]
     assert (differences(texts), differences(shuffled)) == ([], [])
+
+
+def test_a_text_is_tokenised_once_unless_so_many_are_forgotten() -> None:
+    tokenizer = get("whitespace")
+    forget_texts()
+    first, _ = tokenizer(["a dog", "a cat"])
+    forget_texts(more_than=2)
+    assert tokenizer(["a dog"])[0] is first
+    forget_texts(more_than=1)
+    assert tokenizer(["a dog"]) == [first]
+    assert tokenizer(["a dog"])[0] is not first
