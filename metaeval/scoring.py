@@ -386,7 +386,8 @@ def complete(
             bound = failed_with(bound, error)
         finally:
             scorer.close()
-            lookup.bound = replace(lookup.bound, scorer=None)  # its memory is free for the next one
+            # its memory is free for the next one
+            lookup.bound, lookup.keys = replace(lookup.bound, scorer=None), []
     seconds = bound.seconds + time.perf_counter() - started
     return replace(bound, scorer=None, seconds=seconds)
 
