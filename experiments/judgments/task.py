@@ -342,18 +342,13 @@ class Dimension:
         names = {column.name for column in shown}
         for column, given in progress_bar(self.scores.items(), desc=f"intervals, {name}"):
             rated = self.rated(given)
+            of_systems = self.systems(rated) if len(sample.systems) > 1 else {}
             self.values[column] = {
-                symbol: ScoreStatistic(self, symbol).estimate(given, stats.confidence)
-                for symbol in SYMBOL
-            } | accuracy_estimates(*self.pairs(rated), stats.confidence)
-            if len(sample.systems) > 1:
-                of_systems = self.systems(rated)
-                self.values[column] |= {
-                    name: value.estimate(stats.confidence) for name, value in of_systems.items()
-                }
-            self.values[column] |= agreement_of(
-                given, self.given, sample, self.statistic, stats.confidence
-            )
+                **{s: ScoreStatistic(self, s).estimate(given, stats.confidence) for s in SYMBOL},
+                **accuracy_estimates(*self.pairs(rated), stats.confidence),
+                **{s: value.estimate(stats.confidence) for s, value in of_systems.items()},
+                **agreement_of(given, self.given, sample, self.statistic, stats.confidence),
+            }
             if column in names:
                 further, self.curves[column] = further_agreement(
                     given, self.given, sample, name, stats.confidence

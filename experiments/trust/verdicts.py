@@ -126,7 +126,7 @@ class Battery(Model):
 
 def read_uses(file: str | None) -> Uses:
     """The declared uses: metaeval's, or those of a file."""
-    path = user_path(file) if file else choices.conf() / "trust" / "uses.yaml"
+    path = user_path(file) if file else _own("uses")
     uses = read_declared(path, Uses)
     ids = [use.id for use in uses.uses]
     if len(set(ids)) != len(ids):
@@ -152,11 +152,7 @@ def read_battery(name: str, above: tuple[Path, ...] = ()) -> Battery:
         raise ConfigError(
             f"trust.battery: '{name}' is neither {', '.join(BATTERIES)} nor a .yaml file{meant}"
         )
-    path = (
-        choices.conf() / "trust" / f"{name}.yaml"
-        if name in BATTERIES
-        else user_path(name).resolve()
-    )
+    path = _own(name) if name in BATTERIES else user_path(name).resolve()
     if path in above:
         raise InputError("adds to itself; name another battery", file=path, field="of")
     battery = read_declared(path, Battery)
@@ -171,6 +167,10 @@ def read_battery(name: str, above: tuple[Path, ...] = ()) -> Battery:
     if battery.of is None:
         return battery
     return Battery(items={**read_battery(battery.of, (*above, path)).items, **battery.items})
+
+
+def _own(name: str) -> Path:
+    return choices.conf() / "trust" / f"{name}.yaml"
 
 
 class Evidence(NamedTuple):

@@ -280,7 +280,7 @@ class CaptionDataset:
 def language_of(dataset: CaptionDataset) -> str | None:
     """The language of a dataset (ISO 639-1): what it declares, or what its captions are.
 
-    `None` where that cannot be told: too few words, or no clear answer.
+    `None` where it is unknown: too few words, or no clear answer.
     """
     if dataset.language is not None:
         return dataset.language

@@ -34,7 +34,7 @@ _UNSPACED_LETTER = re.compile(f"[{UNSPACED_SCRIPTS}]")
 
 
 def detect_language(texts: Iterable[str]) -> str | None:
-    """The language of captions, from a sample of them; `None` where that cannot be told.
+    """The language of captions, from a sample of them; `None` where it is unknown.
 
     English function words are counted first, for English needs no model then. Otherwise the sample
     is cut into five chunks, and all of them must be of one language; where most letters are of a

@@ -202,11 +202,8 @@ class SqliteStore:
         return None
 
     def close(self) -> None:
-        """Close the file; a thread that still writes, of a run that broke, writes nowhere."""
-        with self._lock:
-            if self._db is not None:
-                self._db.close()
-                self._db = None
+        if self._db is not None:
+            self._db.close()
 
 
 Store = MemoryStore | SqliteStore  # what metrics may keep things in

@@ -200,8 +200,8 @@ class WeightedOrder:
         for h, blocks in enumerate(self.blocks):
             n, alone = len(blocks.starts), len(blocks.starts) - len(blocks.shared)
             drawn = buffers.empty("drawn", (n + len(blocks.shared), r), weights.dtype)
-            np.take(totals[h], blocks.ends, axis=0, out=drawn[:n], mode="clip")
-            np.subtract(drawn[:n], take("starts", totals[h], blocks.starts), out=drawn[:n])
+            ends = take("ends", totals[h], blocks.ends)
+            np.subtract(ends, take("starts", totals[h], blocks.starts), out=drawn[:n])
             drawn[n:] = drawn[alone:n]
             tied[blocks.shared] += drawn[n:]
             np.multiply(drawn[:alone], 2, out=drawn[:alone])

@@ -69,9 +69,9 @@ class TextEncoder:
         self._network = keep_layers(network, layer).eval()
         self._network.to(device=self.device, dtype=getattr(torch, dtype))
         if self.device.type == "cpu":
-            for layer in self._network.modules():
-                if isinstance(layer, torch.nn.Linear):
-                    layer.forward = partial(_linear, layer)  # type: ignore[method-assign]
+            for part in self._network.modules():
+                if type(part) is torch.nn.Linear:
+                    part.forward = partial(_linear, part)  # type: ignore[method-assign]
         self._padding = int(getattr(config, "pad_token_id", None) or 0)
         positions = getattr(config, "max_position_embeddings", None) or 10**6
         if config.model_type in ("roberta", "xlm-roberta", "camembert"):
