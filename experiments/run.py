@@ -193,7 +193,7 @@ def _measure(
     record, out = RunRecord(experiment, config, folder), folder.given
     with progress.run_line() as line, _answers(out) as journal:
         line.plan(_USUAL_SECONDS[: 4 if config.report else 2])
-        with record.stage("dataset"):
+        with record.stage("dataset"), open_store(config) as store, remembering(store):
             data = experiment.load(config)
         print(f"{experiment.name} on {experiment.describe(data)}", flush=True)
         if added:

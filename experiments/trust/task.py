@@ -8,7 +8,7 @@ import json
 import logging
 import os
 import threading
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from functools import partial
@@ -19,7 +19,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.util import Finalize
 from pathlib import Path
 from queue import SimpleQueue
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from omegaconf import DictConfig, ListConfig, OmegaConf, open_dict
 
@@ -36,6 +36,7 @@ from metaeval.config import (
     selected,
 )
 from metaeval.data.annotated_images import ImageFiles
+from metaeval.data.judgments.systems import SystemsTable
 from metaeval.data.own.bank import bank_files
 from metaeval.errors import ConfigError, MetaevalError, StageError, StrictError
 from metaeval.experiments import (
@@ -65,6 +66,7 @@ from metaeval.results.trust import answer_of, matrix_rows
 from metaeval.runs import files
 from metaeval.runs.files import digest, file_sha256
 from metaeval.runs.folder import new_folder
+from metaeval.runs.store import Store, remembering
 from metaeval.schema import check_config
 from metaeval.scoring import signatures_of
 from metaeval.text.tokenizers.base import forget_texts
@@ -162,16 +164,21 @@ class Trust(
         )
 
     def printout(self, summary: MeasuredResult, out: Path, file: Path) -> str:
-        lines = [*text_table(matrix_rows(summary), ""), summary.caveat, ""]
-        lines += [f"{use['use']}: {answer_of(use)}" for use in summary.extra("uses").records]
         changes = [
             {"metric": one["change"], "words that change": f"{one['words']} of {one['of']}"}
             for one in summary.extra("robustness").records
         ]
-        lines += ["", *text_table(changes, ""), ""]
-        for item in summary.extra("items").records:
-            if item["status"] == "missing":
-                lines.append(f"missing: {item['item']}: {item['reason']}; {item['command']}")
+        lines = [
+            *text_table(matrix_rows(summary), ""),
+            *(summary.caveat, ""),
+            *(f"{use['use']}: {answer_of(use)}" for use in summary.extra("uses").records),
+            *("", *text_table(changes, ""), ""),
+            *(
+                f"missing: {item['item']}: {item['reason']}; {item['command']}"
+                for item in summary.extra("items").records
+                if item["status"] == "missing"
+            ),
+        ]
         return "\n".join([*lines, *not_run_lines(summary), f"{file.stem}: {file}"])
 
 
@@ -360,26 +367,30 @@ def item_key(config: DictConfig) -> str | None:
     """A digest of what an item's result follows from: its configuration, the signatures of its
     metrics, its data, and the code of the statistics. `None` where that is not known."""
     try:
-        data = load_dataset(config)
-        dataset = data if isinstance(data, CaptionDataset) else data.documents()
-        dataset.part("objects")  # its files join the sources when they are read
-        with open_store(config) as store:
-            metrics = build_all(selected(config), config).values()
-            tables = [metric for metric in metrics if isinstance(metric, BankMetric)]
-            images, read = dataset.part("images"), []
-            if isinstance(images, ImageFiles) and any("images" in m.needs for m in metrics):
-                read = [path for i in dataset.image_ids if (path := images.path(i)) is not None]
-            content = [
-                OmegaConf.to_yaml(config, resolve=True),
-                signatures_of((m for m in metrics if m not in tables), dataset, store),
-                [table.contents() for table in tables],
-                dict(dataset.sources),
-                [file_sha256(path, store) for path in read],
-                code_digest(),
-            ]
+        with open_store(config) as store, remembering(store):
+            read = _read(load_dataset(config), config, store)
     except (MetaevalError, AttributeError):
         return None
+    content = [OmegaConf.to_yaml(config, resolve=True), read, code_digest()]
     return digest(json.dumps(content)).hex()
+
+
+def _read(data: Any, config: DictConfig, store: Store) -> list[Any]:
+    """The signatures of the metrics of a run on some data, and digests of the files it reads."""
+    if isinstance(data, SystemsTable):  # which holds the values of its metrics
+        return [dict(data.sources)]
+    dataset = data if isinstance(data, CaptionDataset) else data.documents()
+    dataset.part("objects")  # its files join the sources when they are read
+    metrics, images = build_all(selected(config), config).values(), dataset.part("images")
+    paths: Iterable[Path | None] = ()
+    if isinstance(images, ImageFiles) and any("images" in m.needs for m in metrics):
+        paths = map(images.path, dataset.image_ids)
+    return [
+        signatures_of((m for m in metrics if not isinstance(m, BankMetric)), dataset, store),
+        [m.contents() for m in metrics if isinstance(m, BankMetric)],
+        dict(dataset.sources),
+        [file_sha256(path, store) for path in paths if path is not None],
+    ]
 
 
 def stored_item(folder: Path, key: str | None) -> tuple[MeasuredResult, RunInfo] | None:

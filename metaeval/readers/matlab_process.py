@@ -1,11 +1,12 @@
-"""Reads a MATLAB file from standard input and writes its variables, pickled, to standard output.
+"""Reads a MATLAB file from standard input and writes its variables to standard output, as JSON.
 
-Run as a program, without the rest of metaeval.
+Run as a program, without the rest of metaeval. For a file that SciPy refuses it writes the reason
+and ends with 1.
 """
 
 import gc
 import io
-import pickle
+import json
 import sys
 from typing import Any
 
@@ -14,7 +15,7 @@ from scipy.io import loadmat
 
 
 def plain(value: Any) -> Any:
-    """Lists, dictionaries, texts and arrays of one dimension, as `read_matlab` gives them."""
+    """Lists, dictionaries, texts and numbers, as `read_matlab` gives them."""
     if not isinstance(value, np.ndarray):
         return value
     if value.dtype.names:
@@ -24,18 +25,15 @@ def plain(value: Any) -> Any:
         return [plain(member) for member in value.ravel("F")]
     if value.dtype.kind == "U":
         return str(value[0]) if len(value) == 1 else value.tolist() if len(value) else ""
-    return value.ravel("F")
-
-
-def variables(raw: bytes) -> dict[str, Any] | str:
-    """The variables of a file, or what is wrong with it."""
-    try:
-        content = loadmat(io.BytesIO(raw))
-        return {name: plain(v) for name, v in content.items() if not name.startswith("__")}
-    except Exception as error:
-        return str(error) or type(error).__name__
+    return value.ravel("F").tolist()
 
 
 if __name__ == "__main__":
     gc.disable()  # hundreds of thousands of structs live until the end
-    pickle.dump(variables(sys.stdin.buffer.read()), sys.stdout.buffer)
+    try:
+        content = loadmat(io.BytesIO(sys.stdin.buffer.read()))
+        variables = {name: plain(v) for name, v in content.items() if not name.startswith("__")}
+        sys.stdout.buffer.write(json.dumps(variables).encode())
+    except Exception as error:
+        sys.stdout.buffer.write((str(error) or type(error).__name__).encode(errors="replace"))
+        sys.exit(1)

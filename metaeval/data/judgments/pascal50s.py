@@ -300,10 +300,11 @@ def _direct(
     counts = []
     for k, entry in enumerate(results):
         where = f"result {k + 1:,}"
-        votes = np.atleast_1d(_parts(entry, ("result",), path, where)[0])
-        if votes.dtype.kind not in "iuf" or not votes.size or not np.isin(votes, (-1, 1)).all():
+        (part,) = _parts(entry, ("result",), path, where)
+        votes = part if isinstance(part, list) else [part]
+        if not votes or any(vote not in (1, -1) for vote in votes):
             raise InputError("must be votes of 1 or -1", file=path, record=where, field="result")
-        counts.append((int((votes == 1).sum()), int((votes == -1).sum())))
+        counts.append((votes.count(1), votes.count(-1)))
     return counts
 
 
@@ -358,4 +359,4 @@ def _parts(entry: Any, names: Sequence[str], path: Path, where: str) -> list[Any
         problem = f"is missing (the struct has {fields})"
         raise InputError(problem, file=path, record=where, field=missing[0])
     values = [entry[name] for name in names]
-    return [v.item() if isinstance(v, np.ndarray) and v.size == 1 else v for v in values]
+    return [v[0] if isinstance(v, list) and len(v) == 1 else v for v in values]

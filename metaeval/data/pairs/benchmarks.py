@@ -37,6 +37,7 @@ SWiG, VisDial) have no references and are not read.
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial
+from operator import eq
 from pathlib import Path
 from typing import Unpack
 
@@ -469,10 +470,7 @@ def _made_from(altered: str, true: Sequence[str], place: int) -> str:
 
     def shared(k: int) -> tuple[float, bool]:
         other = normalise_caption(true[k]).split()
-        equal = [
-            sum(a == b for a, b in zip(one, two, strict=False))
-            for one, two in ((words, other), (words[::-1], other[::-1]))
-        ]
+        equal = sum(map(eq, words, other)), sum(map(eq, reversed(words), reversed(other)))
         return max(equal) / max(len(words), len(other), 1), k == place
 
     return true[max(range(len(true)), key=shared)]

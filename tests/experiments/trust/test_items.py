@@ -172,6 +172,18 @@ def test_an_item_follows_from_the_contents_of_the_score_bank(tmp_path: Path) -> 
     assert len({first, corrected, item_key(config)}) == 3
 
 
+def test_an_item_follows_from_its_table_of_systems(tmp_path: Path) -> None:
+    table = tmp_path / "systems.csv"
+    table.write_text("system,people,BLEU\na,1,2\nb,2,1\nc,3,3\n")
+    config = compose_config(
+        ["experiment=systems", "dataset=systems", f"dataset.file={table}", "dataset.human=[people]"]
+    )
+    first = item_key(config)
+    assert first == item_key(config) is not None
+    table.write_text(table.read_text().replace("b,2", "b,4"))
+    assert item_key(config) not in (first, None)
+
+
 @pytest.mark.slow
 def test_the_controls_are_the_batterys_and_nothing_is_added(tmp_path: Path) -> None:
     begin(tmp_path, ORDER, 3)
