@@ -1,49 +1,33 @@
 """MATLAB's files (version 5 to 7), read by SciPy in a process of its own."""
 
-import hashlib
-import json
 import struct
 import subprocess
 import sys
 import zlib
-from functools import partial
 from pathlib import Path
-from typing import Any
 
-from metaeval.readers.files import native_errors, read_bytes
-from metaeval.runs.source import digest_of_code
-from metaeval.runs.store import remember
+from metaeval.readers.files import native_errors
 
 _MOST_VARIABLE = 1 << 30  # bytes to which a compressed variable may unpack
 _COMPRESSED = 15
 _READER = Path(__file__).with_name("matlab_process.py")
 
-# A cell array is a list of its members; a struct array a list of dictionaries; a text a string (the
-# rows of one with several, a list); numbers a list of numbers, in MATLAB's order.
-Value = Any
 
+def matlab_json(path: Path, raw: bytes) -> bytes:
+    """The variables of the file `path`, whose content is `raw`, by name, as JSON; InputError where
+    it is not one, or is damaged.
 
-def read_matlab(path: Path) -> dict[str, Value]:
-    """The variables of a file by name; InputError where it is not one, or is damaged.
-
-    SciPy needs seconds for 100,000 structs: `remember` keeps what it gave.
+    A cell array is a list of its members; a struct array a list of objects; a text a string (the
+    rows of one with several, a list); numbers a list, in MATLAB's order.
     """
-    raw = read_bytes(path)
     with native_errors(path, "MATLAB file"):
         _check_compressed(raw)
-        reader = f"MATLAB files {digest_of_code(['readers'], ['numpy', 'scipy'])}"
-        made = remember(reader, hashlib.sha256(raw).hexdigest(), partial(_read, raw))
-        variables: dict[str, Value] = json.loads(made)
-        return variables
-
-
-def _read(raw: bytes) -> bytes:
-    """The variables as JSON. A wrong byte can end SciPy's process: it must not be the run's."""
-    done = subprocess.run([sys.executable, str(_READER)], input=raw, capture_output=True)
-    if done.returncode:
-        refused = done.returncode == 1
-        raise ValueError(done.stdout.decode() if refused else "SciPy's reader crashed")
-    return done.stdout
+        # a wrong byte can end SciPy's process: it must not be the run's
+        done = subprocess.run([sys.executable, str(_READER)], input=raw, capture_output=True)
+        if done.returncode:
+            refused = done.returncode == 1
+            raise ValueError(done.stdout.decode() if refused else "SciPy's reader crashed")
+        return done.stdout
 
 
 def _check_compressed(raw: bytes) -> None:

@@ -15,7 +15,7 @@ from scipy.io import loadmat
 
 
 def plain(value: Any) -> Any:
-    """Lists, dictionaries, texts and numbers, as `read_matlab` gives them."""
+    """Lists, dictionaries, texts and numbers, as `matlab_json` gives them."""
     if not isinstance(value, np.ndarray):
         return value
     if value.dtype.names:

@@ -13,6 +13,8 @@ from metaeval.data.judgments.benchmarks import load_composite, load_crowd, load_
 from metaeval.data.judgments.pascal50s import load_pascal50s
 from metaeval.data.judgments.table import load_table
 from metaeval.errors import InputError
+from metaeval.readers import matlab
+from metaeval.runs.store import MemoryStore, remembering
 from tests.data.table_files import write
 from tests.shared import write_json, write_lines
 
@@ -278,3 +280,20 @@ def test_pascal50s(tmp_path: Path) -> None:
     few, many = pairs.documents(3, 0, 0).references, pairs.documents(48, 0, 0).references
     assert (few[0], set(many[0])) == (many[0][:3], set(pairs.references[0]))
     assert few != pairs.documents(3, 1, 0).references
+
+
+def test_what_scipy_reads_of_pascal50s_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    references = []
+    with remembering(MemoryStore()):
+        for folder in (tmp_path / "a", tmp_path / "b"):
+            folder.mkdir()
+            pascal50s(folder)
+            references.append(load_pascal50s(root=folder).references)
+            monkeypatch.setattr(matlab, "_READER", tmp_path / "none.py")
+    assert references[0] == references[1]
+    (tmp_path / "c").mkdir()
+    pascal50s(tmp_path / "c")
+    with pytest.raises(InputError, match="SciPy's reader crashed"):
+        load_pascal50s(root=tmp_path / "c")
