@@ -422,13 +422,16 @@ def _read_cache(
     shape = len(lookup.items), len(scorer.columns) + len(scorer.counted)
     unknown = np.full(shape[1], np.nan).tobytes()
     known: dict[bytes, bytes] = {}
+    whole = digest(items.key + b"".join(map(digest, contexts.values())))
     if scorer.cacheable:
-        lookup.whole = digest(items.key + b"".join(map(digest, contexts.values())))
+        lookup.whole = whole
         table = store.get_many(_namespace(scorer), [lookup.whole]).get(lookup.whole)
         if table and len(table) == shape[0] * len(unknown):
             lookup.table = np.frombuffer(bytearray(table)).reshape(shape)
             return
-    lookup.keys = [item_key(contexts[i], caption) for caption, i in lookup.items]
+    # most metrics read the references alone, so that their keys are the same
+    lookup.keys = items.keys.get(whole) or [item_key(contexts[i], c) for c, i in lookup.items]
+    items.keys[whole] = lookup.keys
     damaged_before = store.damaged
     if scorer.cacheable:
         known = store.get_many(_namespace(scorer), lookup.keys)
@@ -676,10 +679,12 @@ def _counts(
 
 @dataclass(frozen=True)
 class DistinctItems:
-    """The distinct (caption, image) items of a request, and each input's item [n]."""
+    """The distinct (caption, image) items of a request, each input's item [n], and the store's keys
+    of the items, by a digest of what they are computed from."""
 
     items: list[tuple[str, int]]
     inverse: npt.NDArray[np.intp]
+    keys: dict[bytes, list[bytes]] = field(default_factory=dict)
 
     @cached_property
     def key(self) -> bytes:

@@ -21,12 +21,13 @@ from metaeval.compute.device import (
     fill_rows,
     group_rows_by_keys,
     inference,
+    map_ordered,
     run_on,
     to_device,
 )
 from metaeval.metrics.faier.network import BiGru, FaierNetwork, ParsedCaptions, level_score, matches
 from metaeval.metrics.prefix_gru import read_both_ways
-from metaeval.text.scene_graphs.parse import TripletParser
+from metaeval.text.scene_graphs.parse import Triplet, TripletParser
 from metaeval.text.vocabulary import Vocabulary
 from metaeval.vision.regions.base import Regions
 
@@ -330,6 +331,7 @@ class Explainer:
     ) -> None:
         self._matcher, self._parser, self._vocabulary = matcher, parser, vocabulary
         self._references, self._regions = references, regions
+        self._triplets: dict[str, list[Triplet]] = {}
         self._reference_matches = cache(self._match_references)  # they serve many captions
 
     def explain(
@@ -341,8 +343,11 @@ class Explainer:
         [{"label", "box"}], "words", "matches" (a row of r numbers per word), "relations",
         "relation_matches", "references": [{"words", "matches"}]}.
         """
-        with inference(self._matcher.device):
-            return [self._explain(text, i) for text, i in zip(captions, images, strict=True)]
+        texts = [*captions, *(text for i in set(images) for text in self._references[i])]
+        self._triplets.update(zip(texts, self._parser(texts), strict=True))
+        device, pairs = self._matcher.device, zip(captions, images, strict=True)
+        list(map_ordered(device, self._reference_matches, set(images)))
+        return list(map_ordered(device, lambda pair: self._explain(*pair), pairs))
 
     def _match_references(self, index: int) -> list[dict[str, object]]:
         return [
@@ -368,9 +373,10 @@ class Explainer:
         self, texts: Sequence[str], index: int
     ) -> list[tuple[dict[str, object], list[float]]]:
         """Words, triplets and their matches of some texts, each with the scores of its levels."""
-        unions, triplets = self._matcher.unions_of(index), self._parser(texts)
+        unions = self._matcher.unions_of(index)
         pairs = []
-        for text, own in zip(texts, triplets, strict=True):
+        for text in texts:
+            own = self._triplets[text]
             nodes = self._matcher.read(ParsedCaptions.of([text], [own], self._vocabulary))
             tables = [matches(z[None], nodes[k].vectors[None])[0] for k, z in unions.items()]
             several = len(tables) > 1

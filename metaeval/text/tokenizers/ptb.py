@@ -35,6 +35,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from functools import cache
+from sys import intern
 from typing import NamedTuple
 from unicodedata import ucd_3_2_0
 
@@ -418,7 +419,7 @@ class PtbTokenizer(Tokenizer):
     signature = "ptb-3.4.1"
 
     def tokenize(self, texts: Sequence[str]) -> list[list[str]]:
-        return [_tokens(text) for text in texts]
+        return [list(map(intern, _tokens(text))) for text in texts]  # equal ones are kept once
 
 
 def _tokens(text: str) -> list[str]:

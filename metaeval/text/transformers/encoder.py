@@ -25,8 +25,8 @@ from metaeval.text.transformers.hub import TextModel, check_folder, check_layers
 if TYPE_CHECKING:
     import torch
 
-# Tokens per batch, padding included: enough for the matrix products.
-_TOKENS = {"cpu": 2048, "cuda": 32_768}
+# Tokens per batch, padding included: enough for the matrix products, and little memory a thread.
+_TOKENS = {"cpu": 512, "cuda": 32_768}
 # Where architectures keep their layers, as bert-score cuts them.
 _LAYER_LISTS = ("encoder.layer", "transformer.layer", "encoder.block", "encoder.layers", "layer")
 
