@@ -54,7 +54,6 @@ from metaeval.runs.answers import AnswerJournal, current_journal, record_answers
 from metaeval.runs.environment import hidden_in
 from metaeval.runs.folder import RunFolder, lock
 from metaeval.runs.print_style import PrintStyle, print_style
-from metaeval.runs.store import remembering
 from metaeval.schema import check_config
 from metaeval.scoring import RUN_COLUMNS, MetricScores, refuse_equal_columns
 from metaeval.text.tokenizers.base import forget_texts
@@ -193,7 +192,7 @@ def _measure(
     record, out = RunRecord(experiment, config, folder), folder.given
     with progress.run_line() as line, _answers(out) as journal:
         line.plan(_USUAL_SECONDS[: 4 if config.report else 2])
-        with record.stage("dataset"), open_store(config) as store, remembering(store):
+        with record.stage("dataset"), open_store(config):
             data = experiment.load(config)
         print(f"{experiment.name} on {experiment.describe(data)}", flush=True)
         if added:
@@ -232,7 +231,7 @@ def _finish(record: RunRecord, metrics: Sequence[MetricResult]) -> None:
         with record.stage("report", optional=True):
             style = PrintStyle.of(plain(node))
             options = {name: value for name, value in node.items() if not hasattr(style, str(name))}
-            with print_style(style), open_store(record.config) as store, remembering(store):
+            with print_style(style), open_store(record.config):
                 instantiate(options)(record.out)
     record.finish(metrics)
 

@@ -21,7 +21,7 @@ from metaeval.metrics.base import Metric, Scorer, Scores
 from metaeval.readers.files import user_path
 from metaeval.runs import files
 from metaeval.runs.records import CAPTION, IMAGE_ID, RIVAL, SET, SYSTEM, ScoreColumn
-from metaeval.runs.store import MemoryStore, SqliteStore, Store, item_key
+from metaeval.runs.store import MemoryStore, SqliteStore, Store, item_key, remembering
 from metaeval.scoring import Lookup, MetricScores, complete, distinct, look_up, refuse_equal_columns
 
 log = logging.getLogger(__name__)
@@ -109,14 +109,16 @@ def _lane() -> Iterator[ThreadPoolExecutor]:
 
 @contextmanager
 def open_store(config: DictConfig) -> Iterator[Store]:
-    """The score cache, or a store that lasts as long as the block with `cache.enabled=false`."""
+    """The score cache, or a store that lasts as long as the block with `cache.enabled=false`; in it
+    `remember` looks, too."""
     store: Store = (
         SqliteStore(user_path(config.paths.cache) / "content.sqlite")
         if config.cache.enabled
         else MemoryStore()
     )
     try:
-        yield store
+        with remembering(store):
+            yield store
     finally:
         if store.damaged:
             log.warning("%d damaged values in the score cache: computed again", store.damaged)

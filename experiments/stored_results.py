@@ -25,7 +25,7 @@ from metaeval.runs.environment import hidden_in
 from metaeval.runs.files import CAPTIONS, SEED_SCORES, atomic, file_sha256, write_table
 from metaeval.runs.records import Version
 from metaeval.runs.source import digest_of_code
-from metaeval.runs.store import remember, remembering
+from metaeval.runs.store import remember
 from metaeval.scoring import MetricScores
 
 _OPTIONS = ("task", "dataset", "corruption", "regions", "stats", "seed")  # of the configuration
@@ -54,7 +54,7 @@ def statistics_of(
 
 def _stored(record: RunRecord, what: str, content: str, compute: Callable[[], bytes]) -> bytes:
     """What `compute` returns, from the run's store where the same code made it of this content."""
-    with open_store(record.config) as store, remembering(store):
+    with open_store(record.config):
         return remember(f"{what} {code_digest()}", content, compute)
 
 

@@ -386,8 +386,7 @@ def complete(
             bound = failed_with(bound, error)
         finally:
             scorer.close()
-            # its memory is free for the next one
-            lookup.bound, lookup.keys = replace(lookup.bound, scorer=None), []
+            lookup.bound = replace(lookup.bound, scorer=None)  # its memory is free for the next one
     seconds = bound.seconds + time.perf_counter() - started
     return replace(bound, scorer=None, seconds=seconds)
 

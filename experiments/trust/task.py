@@ -66,7 +66,7 @@ from metaeval.results.trust import answer_of, matrix_rows
 from metaeval.runs import files
 from metaeval.runs.files import digest, file_sha256
 from metaeval.runs.folder import new_folder
-from metaeval.runs.store import Store, remembering
+from metaeval.runs.store import Store
 from metaeval.schema import check_config
 from metaeval.scoring import signatures_of
 from metaeval.text.tokenizers.base import forget_texts
@@ -367,7 +367,7 @@ def item_key(config: DictConfig) -> str | None:
     """A digest of what an item's result follows from: its configuration, the signatures of its
     metrics, its data, and the code of the statistics. `None` where that is not known."""
     try:
-        with open_store(config) as store, remembering(store):
+        with open_store(config) as store:
             read = _read(load_dataset(config), config, store)
     except (MetaevalError, AttributeError):
         return None

@@ -35,7 +35,6 @@ from metaeval.errors import ConfigError, InputError
 from metaeval.options import Limit, PositiveInt, checked
 from metaeval.readers.files import one_line, read_bytes
 from metaeval.readers.matlab import matlab_json
-from metaeval.runs.files import file_sha256
 from metaeval.runs.source import digest_of_code
 from metaeval.runs.store import remember
 
@@ -204,8 +203,9 @@ def load_pascal50s(
     if not counts or max(counts) > VOTES:
         raise ConfigError(f"dataset.n_references must be from 1 to {VOTES}: {counts}")
     files = find_files([PAIRS, TRIPLETS], folder="pascal50s", source=SOURCE, root=root, data=data)
-    sources = {p.name: file_sha256(p) for p in files.values()}
-    pairs, triplets = (_contents(path, sources[path.name]) for path in files.values())
+    raw = {path: read_bytes(path) for path in files.values()}
+    sources = {path.name: hashlib.sha256(content).hexdigest() for path, content in raw.items()}
+    pairs, triplets = (_contents(p, content, sources[p.name]) for p, content in raw.items())
     inputs = _variable(pairs, "new_input", files[PAIRS])
     category = _variable(pairs, "category", files[PAIRS])
     votes_of = _variable(triplets, "triplets", files[TRIPLETS])
@@ -285,14 +285,13 @@ def _read_pairs(
 
 
 @lru_cache(maxsize=2)
-def _contents(path: Path, digest: str) -> Mapping[str, Any]:
-    """A file's variables. SciPy needs seconds for 192,000 triplets: the runs of a program read them
-    once, and what it gave is kept."""
-    raw, reader = read_bytes(path), digest_of_code(["readers"], ["numpy", "scipy"])
-    made = remember(
-        f"MATLAB files {reader}", hashlib.sha256(raw).hexdigest(), partial(matlab_json, path, raw)
+def _contents(path: Path, raw: bytes, digest: str) -> Mapping[str, Any]:
+    """The variables of a file with this content. SciPy needs seconds for 192,000 triplets: the runs
+    of a program read them once, and what it gave is kept."""
+    reader = f"MATLAB files {digest_of_code(['readers'], ['numpy', 'scipy'])}"
+    variables: Mapping[str, Any] = json.loads(
+        remember(reader, digest, partial(matlab_json, path, raw))
     )
-    variables: Mapping[str, Any] = json.loads(made)
     return variables
 
 

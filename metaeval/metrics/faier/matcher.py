@@ -344,7 +344,8 @@ class Explainer:
         "relation_matches", "references": [{"words", "matches"}]}.
         """
         texts = [*captions, *(text for i in set(images) for text in self._references[i])]
-        self._triplets.update(zip(texts, self._parser(texts), strict=True))
+        new = [text for text in texts if text not in self._triplets]
+        self._triplets.update(zip(new, self._parser(new), strict=True))
         device, pairs = self._matcher.device, zip(captions, images, strict=True)
         list(map_ordered(device, self._reference_matches, set(images)))
         return list(map_ordered(device, lambda pair: self._explain(*pair), pairs))
