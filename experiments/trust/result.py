@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import statistics as median_of
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,7 +27,7 @@ from metaeval.metrics.adapters.own import ScoresFileMetric
 from metaeval.results.base import Measured, MetricResult
 from metaeval.results.comparison import Comparison
 from metaeval.results.files import Resampled
-from metaeval.results.run import RunInfo
+from metaeval.results.run import FamilyInfo, RunInfo
 
 DEMONSTRATION = "scenes"  # the model of columns that drawn scenes alone have trained
 DRAWN = "All captions are of drawn scenes: this shows how it works, do not report it."
@@ -132,7 +131,7 @@ def gathered(
             **rules.model_dump(),
             "highlight": tuple(own),
         },
-        metrics=_entries(runs, columns, metrics or {}),
+        metrics=_entries(columns, metrics or {}),
         declared=(),
         extras=_extras([(use, made[use.id]) for use in uses.uses], runs, own, baselines, changes),
         notes=tuple(fill_sentences(NOTES, rules=rules)),
@@ -211,36 +210,34 @@ def _columns(runs: Sequence[ItemRun], uses: Uses) -> dict[str, MetricResult]:
 
 
 def _entries(
-    runs: Sequence[ItemRun],
-    columns: Mapping[str, MetricResult],
-    metrics: Mapping[str, Metric],
+    columns: Mapping[str, MetricResult], metrics: Mapping[str, Metric]
 ) -> tuple[MetricResult, ...]:
-    """The columns, each with its cost and with what its metric takes, as far as it is known.
-
-    The cost is the median over the runs that computed at least 100 scores; to read scores from a
-    file is none.
-    """
-    rates: dict[str, list[float]] = {}
-    scored: dict[str, int] = {}
-    for run in runs:
-        for family in run.info.metrics if run.info is not None else ():
-            name = family.metric.partition(" (")[0]
-            scored[name] = scored.get(name, 0) + family.n_scored
-            if family.seconds is not None and family.n_scored >= 100:
-                rates.setdefault(name, []).append(1000 * family.seconds / family.n_scored)
+    """The columns, each with what its metric takes, as far as it is known."""
     entries = []
     for m in columns.values():
         metric = metrics.get(m.family)
-        known = None if isinstance(metric, BankMetric | ScoresFileMetric) else rates.get(m.family)
         facts = {
-            "seconds_per_1000": median_of.median(known) if known else None,
-            "n_scored": scored.get(m.family, 0),
             "reads": None if metric is None else " ".join(sorted(metric.reads)),
             "runs_network": None if metric is None else metric.runs_network,
         }
         numbers = Measured(values={}, facts=facts) if m.ok else None
         entries.append(m.model_copy(update={"statistics": numbers, "counts": ()}))
     return tuple(entries)
+
+
+def work_of(runs: Sequence[ItemRun], metrics: Mapping[str, Metric]) -> list[FamilyInfo]:
+    """What each metric has taken in all runs; nothing of one whose scores were read from a file."""
+    work: dict[str, Counter[str]] = {}
+    for family in (family for run in runs if run.info is not None for family in run.info.metrics):
+        name = family.metric.partition(" (")[0]
+        if not isinstance(metrics.get(name), BankMetric | ScoresFileMetric):
+            work.setdefault(name, Counter()).update(
+                family.model_dump(exclude={"metric", "note"}, exclude_none=True)
+            )
+    return [
+        FamilyInfo.model_validate({"metric": name, **{k: round(v, 3) for k, v in sums.items()}})
+        for name, sums in work.items()
+    ]
 
 
 def _has_cell(metric: MetricResult, uses: Uses, *of: Use) -> bool:

@@ -53,6 +53,7 @@ from metaeval.experiments.trust.result import (
     ItemRun,
     gathered,
     require_one_identity,
+    work_of,
 )
 from metaeval.experiments.trust.verdicts import BATTERIES, Battery, read_battery, read_uses
 from metaeval.java.process import shared_java_services
@@ -154,6 +155,7 @@ class Trust(
             given.append(run)
             print(_line(run), flush=True)
         require_one_identity((r.id, r.result) for r in (*runs, *given) if r.result is not None)
+        record.update(metrics=work_of([*runs, *given], metrics))
         return gathered(
             self.battery,
             declared,

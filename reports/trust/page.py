@@ -14,7 +14,7 @@ from metaeval.reports.paper.citations import save_links
 from metaeval.reports.shared.formatting import number, number_with_interval
 from metaeval.reports.shared.print_tables import plain_table
 from metaeval.reports.shared.run import LoadedRun
-from metaeval.results.measured import Extra, MeasuredResult
+from metaeval.results.measured import Extra
 from metaeval.results.trust import cell_text, matrix_rows
 from metaeval.runs import files
 from metaeval.runs.files import csv_text
@@ -32,7 +32,7 @@ CAPTION = (
 def blocks(run: LoadedRun, options: PageOptions) -> list[Block]:
     """The blocks of the page, in order."""
     result = run.result
-    context = _context(result)
+    context = _context(run)
     evidence = result.extra("evidence")
     ids = [use["id"] for use in context["shown"]]
     lines = [[row["metric"], *(row[use] for use in ids)] for row in matrix_rows(result)]
@@ -64,8 +64,10 @@ def blocks(run: LoadedRun, options: PageOptions) -> list[Block]:
     ]
 
 
-def _context(result: MeasuredResult) -> dict[str, Any]:
-    """What the templates read: cells, evidence and examples by their keys."""
+def _context(run: LoadedRun) -> dict[str, Any]:
+    """What the templates read: cells, evidence and examples by their keys; costs in seconds for
+    1,000 captions, of metrics with at least 100 scores and half of them computed."""
+    result = run.result
     uses, cells = result.extra("uses").records, result.extra("cells").records
     own = result.settings["highlight"]
     marked = [*(own if isinstance(own, tuple) else ()), *style().highlight]
@@ -95,6 +97,11 @@ def _context(result: MeasuredResult) -> dict[str, Any]:
         "further": [m.name for m in metrics if not m.column.headline and m.name not in marked],
         "absent": [m for m in result.metrics if not m.ok],
         "takes": takes,
+        "costs": {
+            of.metric: 1000 * of.seconds / of.n_scored
+            for of in run.info.metrics
+            if of.seconds is not None and of.n_scored >= max(100, of.n_cached)
+        },
         "uses": uses,
         "shown": shown,
         "silent": [use for use in uses if not use["tests"] and not use["why"]],

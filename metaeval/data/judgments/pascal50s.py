@@ -206,8 +206,7 @@ def load_pascal50s(
     raw = {path: read_bytes(path) for path in files.values()}
     sources = {path.name: hashlib.sha256(content).hexdigest() for path, content in raw.items()}
     pairs, triplets = (_contents(p, content, sources[p.name]) for p, content in raw.items())
-    inputs = _variable(pairs, "new_input", files[PAIRS])
-    category = _variable(pairs, "category", files[PAIRS])
+    inputs, category = (_variable(pairs, n, files[PAIRS]) for n in ("new_input", "category"))
     votes_of = _variable(triplets, "triplets", files[TRIPLETS])
     if len(inputs) != len(category) or len(votes_of) != VOTES * len(inputs):
         raise InputError(

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +21,15 @@ from metaeval.api import TrustRun
 from metaeval.config import complete_metrics, compose_config
 from metaeval.errors import ConfigError, InputError, MetaevalError
 from metaeval.experiments.run import run_configured
-from metaeval.experiments.trust.result import require_one_identity
+from metaeval.experiments.trust.result import require_one_identity, work_of
 from metaeval.experiments.trust.task import Trust, item_key, stored_item
 from metaeval.experiments.trust.verdicts import BATTERIES, read_battery, read_uses
+from metaeval.metrics.adapters.own import ScoresFileMetric
 from metaeval.results.files import write_info, write_result
 from metaeval.results.measured import MeasuredResult
-from metaeval.results.run import RunInfo
+from metaeval.results.run import FamilyInfo, RunInfo
 from metaeval.schema import check_config
-from tests.experiments.trust.trust_cases import item_run
+from tests.experiments.trust.trust_cases import item_run, trust_result
 from tests.forked import command
 from tests.metrics.adapters.adapter_cases import bank_file
 from tests.shared import write_lines
@@ -103,6 +105,23 @@ def test_a_damaged_item_is_run_again_with_a_word(
     assert f"{folder / name}: invalid JSON" in capsys.readouterr().out
     # a run writes into no folder whose files it does not know
     assert [path.name for path in tmp_path.iterdir()] == ["a-damaged"]
+
+
+def test_what_runs_took_is_no_part_of_the_result() -> None:
+    took = [("A", 2.5, 300), ("Length", None, 400), ("Read", 0.1, 400), ("A", 0.5, 100)]
+    infos = [
+        RunInfo(
+            status="finished",
+            metrics=[FamilyInfo(metric=m, seconds=s, n_scored=n, n_cached=1) for m, s, n in of],
+        )
+        for of in (took[:3], took[3:])
+    ]
+    runs = [item_run(item, {"A": 0.9}) for item in "ab"]
+    timed = [replace(run, info=info) for run, info in zip(runs, infos, strict=True)]
+    assert trust_result(*timed) == trust_result(*runs)
+    work = work_of(timed, {"Read": ScoresFileMetric.__new__(ScoresFileMetric)})
+    found = [(of.metric, of.seconds, of.n_scored, of.n_cached) for of in work]
+    assert found == [("A", 3.0, 400, 2), ("Length", None, 400, 1)]
 
 
 def with_signature(signature: str, **column: Any) -> MeasuredResult:
@@ -255,16 +274,19 @@ def test_items_in_processes_say_and_give_what_they_do_in_one(tmp_path: Path) -> 
         printed, log = done.communicate(timeout=300)
         assert done.returncode == 0, log
         lines = re.sub(r"\d+ s$|ONE|TWO", "", printed, flags=re.MULTILINE).splitlines()
+        # a slow machine writes its progress once a minute
+        said = sorted({line for line in log.splitlines() if not re.match(r"\d+ min: ", line)})
         results = [
-            (tmp_path / out / name).read_bytes()
+            (tmp_path / out / name).read_text().splitlines()
             for name in ("statistics.json", "items/drawn/statistics.json")
         ]
-        outputs.append((lines, set(log.splitlines()), results))
+        outputs.append([lines, said, *results])
         assert "read" in (tmp_path / out / "metaeval.log").read_text()
     one, two = outputs
     assert [line[:12] for line in two[0][:4]] == [f"{k} of 4: {n}"[:12] for k, n in
         enumerate(("drawn", "mine", "more", "gone"), 1)]  # fmt: skip
-    assert one == two
+    for alone, together in zip(one, two, strict=True):
+        assert [pair for pair in zip_longest(alone, together) if pair[0] != pair[1]] == []
     assert "metaeval: read" in one[1]
 
 

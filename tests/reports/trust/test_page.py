@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pandas as pd
@@ -10,7 +11,7 @@ import pytest
 from metaeval.reports.measured import write_report
 from metaeval.results.files import write_info, write_result
 from metaeval.results.measured import MeasuredResult
-from metaeval.results.run import ExperimentInfo, RunInfo
+from metaeval.results.run import ExperimentInfo, FamilyInfo, RunInfo
 from tests.experiments.trust.trust_cases import (
     USES,
     item_run,
@@ -26,10 +27,10 @@ CHOSEN = "A was chosen on experiment=arena"
 SAME = right(0.5)  # as the control, whose outcomes are drawn with this seed, too
 
 
-def page_of(result: MeasuredResult, folder: Path) -> str:
+def page_of(result: MeasuredResult, folder: Path, *work: FamilyInfo) -> str:
     write_result(folder / "statistics.json", result)
     experiment = ExperimentInfo(name="trust", title="Trust", question="Which?")
-    info = RunInfo(status="finished", metaeval="0.1.0", experiment=experiment)
+    info = RunInfo(status="finished", metaeval="0.1.0", experiment=experiment, metrics=work)
     write_info(folder / "run.json", info)
     return write_report(folder).read_text(encoding="utf-8")
 
@@ -55,6 +56,15 @@ def test_the_matrix_leads_to_the_evidence_of_each_cell(tmp_path: Path) -> None:
         assert part in html, part
     assert "<dog>" not in html
     assert page_of(result, tmp_path) == html, "the same files give the same page"
+
+
+@pytest.mark.parametrize(
+    ("n_scored", "n_cached", "cost"), [(500, 0, "4"), (500, 501, "–"), (99, 0, "–")]
+)
+def test_what_1000_captions_cost(n_scored: int, n_cached: int, cost: str, tmp_path: Path) -> None:
+    work = FamilyInfo(metric="a", seconds=2.0, n_scored=n_scored, n_cached=n_cached)
+    html = page_of(trust_result(item_run("a", {"A": 0.9})), tmp_path, work)
+    assert re.findall(r"<td>([^<]*)</td></tr>", html)[:2] == ["", cost]
 
 
 def test_what_does_not_count_is_hatched_and_says_why(tmp_path: Path) -> None:
