@@ -165,3 +165,13 @@ def test_an_argument_and_a_folder_that_are_not_utf8(tmp_path: Path) -> None:
         done = python(where, arguments, environment(tmp_path / "cache"))
         assert (done.returncode, len(done.stderr.splitlines())) == (2, 1), done.stderr
         assert line in done.stderr
+
+
+def test_images_that_no_cache_keeps_go_with_the_process(tmp_path: Path) -> None:
+    code = """if True:
+        from metaeval.data.scenes import load_scenes
+        data = load_scenes(n=2)
+        print([data.part("images").path(i).is_file() for i in data.image_ids])"""
+    env = environment(tmp_path, TMPDIR=str(tmp_path))
+    done = python(tmp_path, [sys.executable, "-c", code], env)
+    assert (done.stdout, list(tmp_path.iterdir())) == ("[True, True]\n", [])

@@ -470,7 +470,7 @@ def leaves(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, 
 
 
 # what a run's files are and what it took
-OF_THE_RUN = {"seconds", "signature", "captions.json", "instances.json"}
+OF_THE_RUN = {"signature", "captions.json", "instances.json"}
 
 
 def name_of(member: Any) -> str:

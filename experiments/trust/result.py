@@ -11,6 +11,7 @@ from typing import Any
 from metaeval.experiments import ConfigError, Extra, MeasuredResult, Metric, fill_sentences
 from metaeval.experiments.trust.findings import DeclaredTest, evidence_of
 from metaeval.experiments.trust.verdicts import (
+    NOT_ASKED,
     Cell,
     Cells,
     Evidence,
@@ -248,11 +249,9 @@ def _has_cell(metric: MetricResult, uses: Uses, *of: Use) -> bool:
 
 def _tests(use: Use, given: Sequence[tuple[ItemRun, DeclaredTest]], uses: Uses) -> list[Evidence]:
     """All tests of a use, each with its numbers and whether it counts."""
-    blind = [family for family in uses.blind if family not in use.judges]
+    blind = {family: NOT_ASKED for family in uses.blind if family not in use.judges}
     tests = []
-    for run, test in given:
-        if not use.asks(test.source, test.part):
-            continue
+    for run, test in (one for one in given if use.asks(one[1].source, one[1].part)):
         rows = {(r.column, r.items_of): r for r in run.resampled if r.measure == test.key}
         made = Evidence(
             test,
@@ -273,7 +272,8 @@ def _tests(use: Use, given: Sequence[tuple[ItemRun, DeclaredTest]], uses: Uses) 
             },
             metric_why_not=_why_not(use, run, test.corrupted),
         )
-        tests.append(made._replace(why_not=why_not_counted(made, uses.rules, blind)))
+        skipped = {m.family: m.reason for m in run.metrics if m.family in blind and m.reason}
+        tests.append(made._replace(why_not=why_not_counted(made, uses.rules, blind | skipped)))
     return tests
 
 

@@ -35,7 +35,8 @@ BATTERIES = ("quick", "standard", "full")
 CONSTANT = "a constant score"
 LOWEST = -100.0  # the skill of a draw that leaves nothing to be gained
 FEW = "{n:,} {unit}; a test needs {least}"
-NO_CONTROL = "its run has no scores of {}; metrics must contain all of metric_groups.controls"
+NO_CONTROL = "its run has no scores of {}"
+NOT_ASKED = "metrics must contain all of metric_groups.controls"
 NO_REPLICATES = "its run has no replicates.parquet: run it again with this version"
 NO_ROOM = "{} alone has {:.2f} of {:.2f}"
 _Share = Annotated[float, Field(ge=0, lt=1)]
@@ -230,15 +231,16 @@ def _certain(value: float) -> Resampled:
     return Resampled("", "", "", value, 0, 0, np.array([value]))
 
 
-def why_not_counted(made: Evidence, rules: Rules, blind: Iterable[str]) -> str | None:
-    """Why a test does not count, if there is a reason. No metric is looked at."""
+def why_not_counted(made: Evidence, rules: Rules, blind: Mapping[str, str]) -> str | None:
+    """Why a test does not count, if there is a reason. No metric is looked at. `blind` are the
+    controls that it needs, each with why its run may have no scores of it."""
     if made.of_systems:
         n = max((e.n or 0 for e in made.estimates.values()), default=0)
         few = FEW.format(n=n, unit="systems", least=rules.least_systems)
         return few if n < rules.least_systems else None
     if not made.rows:
         return NO_REPLICATES
-    missing = [name for name in blind if name not in made.families.values()]
+    missing = [f"{k} ({why})" for k, why in blind.items() if k not in made.families.values()]
     if missing or not made.blind:
         return NO_CONTROL.format(" and ".join(missing or ["control with a value"]))
     controls = {name: made.rows[name, ""] for name in made.blind}

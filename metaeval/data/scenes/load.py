@@ -209,8 +209,14 @@ def load_scenes(
 
 def _folder(cache: str | Path | None, split: str, size: int) -> Path:
     """Where the images of these very scenes and drawings go: another version draws elsewhere."""
-    base = user_path(cache) if cache else Path(tempfile.mkdtemp(prefix="metaeval-scenes-"))
+    base = user_path(cache) if cache else Path(_temporary().name)
     return base / "scenes" / f"{fingerprint()[:12]}-{split}-{size}"
+
+
+@once
+def _temporary() -> tempfile.TemporaryDirectory[str]:
+    """A folder that goes at the end of the process."""
+    return tempfile.TemporaryDirectory(prefix="metaeval-scenes-")
 
 
 @once

@@ -123,11 +123,17 @@ def test_what_is_not_admitted_counts_for_no_metric(
 
 def test_a_run_needs_replicates_and_every_blind_control() -> None:
     run = item_run("a", {"A": 0.9, "Brevity": 0.6})
-    others = tuple(m for m in run.result.metrics if m.name != "Length")
-    without = replace(run, result=run.result.model_copy(update={"metrics": others}))
+    length = next(m for m in run.result.metrics if m.name == "Length")
+    others = tuple(m for m in run.result.metrics if m is not length)
+    of_none = {"status": "skipped", "reason": "no words", "statistics": None}
+    without, skipped = (
+        replace(run, result=run.result.model_copy(update={"metrics": metrics}))
+        for metrics in (others, (*others, length.model_copy(update=of_none)))
+    )
     for changed, reason in (
         (replace(run, resampled=()), "no replicates.parquet"),
-        (without, "no scores of length"),
+        (without, "no scores of length (metrics must contain all"),
+        (skipped, "no scores of length (no words)"),
     ):
         (one,) = rows(trust_result(changed), "silent")
         assert reason in one["reason"]
