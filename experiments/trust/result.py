@@ -221,8 +221,14 @@ def _entries(
             "reads": None if metric is None else " ".join(sorted(metric.reads)),
             "runs_network": None if metric is None else metric.runs_network,
         }
-        numbers = Measured(values={}, facts=facts) if m.ok else None
-        entries.append(m.model_copy(update={"statistics": numbers, "counts": ()}))
+        entries.append(
+            m.model_copy(
+                update={
+                    "statistics": Measured(values={}, facts=facts) if m.ok else None,
+                    "counts": (),
+                }
+            )
+        )
     return tuple(entries)
 
 
@@ -250,8 +256,9 @@ def _has_cell(metric: MetricResult, uses: Uses, *of: Use) -> bool:
 def _tests(use: Use, given: Sequence[tuple[ItemRun, DeclaredTest]], uses: Uses) -> list[Evidence]:
     """All tests of a use, each with its numbers and whether it counts."""
     blind = {family: NOT_ASKED for family in uses.blind if family not in use.judges}
+    asked = ((run, test) for run, test in given if use.asks(test.source, test.part))
     tests = []
-    for run, test in (one for one in given if use.asks(one[1].source, one[1].part)):
+    for run, test in asked:
         rows = {(r.column, r.items_of): r for r in run.resampled if r.measure == test.key}
         made = Evidence(
             test,

@@ -89,7 +89,7 @@ def _context(run: LoadedRun) -> dict[str, Any]:
     for one in result.extra("examples").records:
         examples[one["item"], one["part"], one["metric"]].append(one)
     for one in result.extra("silent").records:
-        why[one["use"]].append(f"{one['test']}: {one['reason']}")
+        why[one["use"]].append(one)
     items = result.extra("items").records
     inside = {item["item"]: str(item["directory"] or "") for item in items}
     return {

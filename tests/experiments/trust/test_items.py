@@ -277,7 +277,7 @@ def test_items_in_processes_say_and_give_what_they_do_in_one(tmp_path: Path) -> 
         # a slow machine writes its progress once a minute
         said = sorted({line for line in log.splitlines() if not re.match(r"\d+ min: ", line)})
         results = [
-            (tmp_path / out / name).read_text().splitlines()
+            (tmp_path / out / name).read_bytes().splitlines(keepends=True)
             for name in ("statistics.json", "items/drawn/statistics.json")
         ]
         outputs.append([lines, said, *results])
